@@ -1,0 +1,131 @@
+"""Everything this library raises on purpose, as one tree."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class ContextChefError(Exception):
+    """Anything this library raises on purpose.
+
+    ContextChefError
+    ├── SettingsError         a setting cannot mean anything
+    ├── InputError            a message, body or state that cannot be read; names index and field
+    ├── UnsendableError       no valid request exists for this input; lists every fault
+    ├── StoreError
+    │   ├── AddressError          not an address, or one that leads outside
+    │   ├── CorruptStoreError     the stored bytes are not what was written
+    │   ├── ConflictError         somebody else changed the entry in between
+    │   └── StoreCapabilityError  the backend does not offer that
+    │       └── VFSCleanupNotSupportedError
+    ├── SkillError            a skill that cannot be loaded, found or shown
+    ├── ToolError             a tool definition or group that cannot be used
+    │   └── UnknownToolError      a tool call that is not ours
+    ├── CompileAborted        a passed-in token asked the compile to stop
+    ├── AsyncRequiredError    a `*_sync()` call met a part that has to wait
+    └── MissingExtraError     an optional dependency is not installed
+    """
+
+
+class SettingsError(ContextChefError, ValueError):
+    """A setting cannot mean anything. Raised while the object is built, never later."""
+
+
+class InputError(ContextChefError, ValueError):
+    """Input that cannot be read.
+
+    `path` says where, as in `$[3].content[0].type`.
+    """
+
+    def __init__(self, message: str, *, path: str = "$") -> None:
+        self.path = path
+        super().__init__(f"{path}: {message}")
+
+
+class UnsendableError(ContextChefError):
+    """No valid request can be made of this input. `faults` lists every reason, not the first."""
+
+    def __init__(self, target: str, faults: Sequence[str]) -> None:
+        self.target = target
+        self.faults = tuple(faults)
+        lines = "".join(f"\n- {fault}" for fault in self.faults)
+        super().__init__(f"No request for `{target}` can be made of this input:{lines}")
+
+
+class StoreError(ContextChefError):
+    """Something about stored entries."""
+
+
+class AddressError(StoreError, ValueError):
+    """Not an address, or one that leads outside its namespace."""
+
+
+class CorruptStoreError(StoreError):
+    """The stored bytes are not what was written. The message names the file."""
+
+
+class ConflictError(StoreError):
+    """Somebody else changed the entry in between. Read it again and decide anew."""
+
+
+class StoreCapabilityError(StoreError):
+    """The backend does not offer `missing` in namespace `ns`."""
+
+    def __init__(self, ns: str, missing: Sequence[str]) -> None:
+        self.ns = ns
+        self.missing = tuple(missing)
+        super().__init__(
+            f"The backend of namespace {ns!r} does not offer {', '.join(self.missing)}; "
+            "use a backend that does."
+        )
+
+
+class VFSCleanupNotSupportedError(StoreCapabilityError):
+    """The offloader's store cannot list and delete, so it cannot be cleaned up."""
+
+
+class SkillError(ContextChefError, ValueError):
+    """A skill that cannot be loaded, found or shown."""
+
+
+class ToolError(ContextChefError, ValueError):
+    """A tool definition, group or choice that cannot be used."""
+
+
+class UnknownToolError(ToolError, LookupError):
+    """A tool call that is not ours."""
+
+
+class CompileAborted(ContextChefError):
+    """A passed-in token asked the compile to stop. The chef is as it was before."""
+
+
+class AsyncRequiredError(ContextChefError):
+    """A `*_sync()` call met a part that has to wait."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        super().__init__(
+            f"`{part}` has to wait, which a `*_sync()` call cannot do; "
+            "await the async method instead."
+        )
+
+
+class MissingExtraError(ContextChefError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f"{feature} needs the extra `{extra}`: pip install 'context-chef[{extra}]'."
+        )
+
+
+def nearest(value: object, known: Iterable[str]) -> str:
+    """The hint that ends an error about a name: the closest right one, or all of them."""
+    names = list(known)
+    close = difflib.get_close_matches(str(value), names, n=1)
+    if close:
+        return f"Did you mean `{close[0]}`?"
+    return f"Known: {', '.join(f'`{name}`' for name in names) or '(none)'}."

@@ -1,0 +1,40 @@
+"""JSON text that is the same for equal values in every process, locale and hash seed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from context_chef.ir.frozen import thaw
+
+
+def canonical_json(value: Any) -> str:
+    """Compact JSON with keys sorted by code point, non-ASCII unescaped."""
+    return json.dumps(
+        thaw(msgspec.to_builtins(value)),
+        ensure_ascii=False,
+        separators=(",", ":"),
+        sort_keys=True,
+        allow_nan=False,
+    )
+
+
+def compact_json(value: Any) -> str:
+    """Compact JSON in the order given, non-ASCII unescaped."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def order_keys(value: Any) -> Any:
+    """The same value with every mapping's keys sorted by code point; lists keep their order."""
+    if isinstance(value, dict):
+        return {key: order_keys(value[key]) for key in sorted(value)}
+    if isinstance(value, (list, tuple)):
+        return [order_keys(item) for item in value]
+    return value
+
+
+def stringify_payload(value: Any) -> str:
+    """`canonical_json` of any payload."""
+    return canonical_json(value)

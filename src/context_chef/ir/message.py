@@ -1,0 +1,129 @@
+"""`Message`: one entry of the conversation, in no provider's dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from typing_extensions import Self
+
+from context_chef.ir.blocks import Block, CacheBreakpoint, Media, Text, Thinking, ToolCall
+from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
+from context_chef.ir.text import clean_text
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+class Message(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, weakref=True, 
+):
+    """One entry of the conversation. Unchangeable all the way down.
+
+    A tool's answer is a message of role `tool` with `tool_call_id`; everything else that a message
+    holds is in `content`, in the order in which it was said.
+    """
+
+    role: Role
+    content: tuple[Block, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    """The tool's name on a `tool` message; the speaker's elsewhere."""
+    is_error: bool = False
+    """The tool failed. Every target says so to the model."""
+    pinned: bool = False
+    """Survives overflow word for word, together with its whole turn."""
+    positional: bool = False
+    """On a `system` message: stays where it stands in the conversation."""
+    prefill: bool = False
+    """The guardrail's own opening of the answer: degraded where the model takes none."""
+    cache: CacheBreakpoint | None = None
+    """A breakpoint behind the last block of this message."""
+    id: str | None = None
+    """The caller's own name for it. Never on a wire."""
+    native: Mapping[str, Any] = EMPTY
+    """Fields that only one provider knows, under that provider's name: re-emitted there verbatim."""
+    extra: Mapping[str, Any] = EMPTY
+    """What came in under a name we have no field for: carried, never read, never on a wire."""
+
+    def __post_init__(self) -> None:
+        if type(self.native) is not FrozenDict:
+            msgspec.structs.force_setattr(self, "native", frozen(self.native))
+        if type(self.extra) is not FrozenDict:
+            msgspec.structs.force_setattr(self, "extra", frozen(self.extra))
+
+    @property
+    def text(self) -> str:
+        """The words of all text blocks, joined by a newline."""
+        texts = [block.text for block in self.content if isinstance(block, Text)]
+        return texts[0] if len(texts) == 1 else "\n".join(texts)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls among the blocks, in order."""
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The media among the blocks, in order."""
+        return tuple(block for block in self.content if isinstance(block, Media))
+
+    @property
+    def thinking(self) -> tuple[Thinking, ...]:
+        """The readable reasoning among the blocks, in order."""
+        return tuple(block for block in self.content if isinstance(block, Thinking))
+
+    def replace(self, **changes: Any) -> Self:
+        """The same message with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
+    def with_text(self, text: str) -> Self:
+        """The same message saying `text` instead; everything that is not text stays in place."""
+        kept: list[Block] = []
+        said = False
+        for block in self.content:
+            if not isinstance(block, Text):
+                kept.append(block)
+            elif not said:
+                said = True
+                kept.append(msgspec.structs.replace(block, text=text))
+        if not said and text:
+            kept.insert(0, Text(text=text))
+        return self.replace(content=tuple(kept))
+
+    @classmethod
+    def system(cls, content: Content, **fields: Any) -> Message:
+        """An instruction."""
+        return cls(role="system", content=blocks_of(content), **fields)
+
+    @classmethod
+    def user(cls, content: Content, **fields: Any) -> Message:
+        """Something the user said."""
+        return cls(role="user", content=blocks_of(content), **fields)
+
+    @classmethod
+    def assistant(
+        cls, content: Content = "", *, tool_calls: Sequence[ToolCall] = (), **fields: Any
+    ) -> Message:
+        """Something the model said, and the tools it asked for."""
+        return cls(role="assistant", content=(*blocks_of(content), *tool_calls), **fields)
+
+    @classmethod
+    def tool(cls, content: Content, *, tool_call_id: str, **fields: Any) -> Message:
+        """What a tool answered to the call `tool_call_id`."""
+        return cls(role="tool", content=blocks_of(content), tool_call_id=tool_call_id, **fields)
+
+
+Content: TypeAlias = str | Block | Iterable[Block]
+History: TypeAlias = Sequence[Message]
+MessageLike: TypeAlias = Message | Mapping[str, Any]
+"""A message, or a plain mapping in the chat-completions or the flat shape."""
+
+
+def blocks_of(content: Content) -> tuple[Block, ...]:
+    """Blocks of a string (none when it is empty), a block, or blocks."""
+    if isinstance(content, str):
+        return (Text(text=clean_text(content)),) if content else ()
+    if isinstance(content, msgspec.Struct):
+        return (content,)  # type: ignore[return-value]  # the only Structs here are blocks
+    return tuple(content)

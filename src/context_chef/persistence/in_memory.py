@@ -1,0 +1,111 @@
+"""InMemoryBackend: everything in this process, in the order in which it was first written."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from context_chef.persistence.backend import (
+    Clock,
+    ListedEntry,
+    SearchHit,
+    StoredEntry,
+    appended,
+    byte_length,
+    copy_entry,
+    stored_form,
+    system_clock,
+)
+from context_chef.persistence.ranking import RankedEntries
+
+
+class InMemoryBackend:
+    """Keeps everything in this process, for as long as the object lives.
+
+    A rewrite keeps an entry's place; deleting and writing again moves it to the end. What goes in
+    and comes out is copied, so nobody shares an entry with the store. Safe between threads.
+    """
+
+    def __init__(self, *, clock: Clock = system_clock) -> None:
+        self._clock = clock
+        self._namespaces: dict[str, dict[str, StoredEntry]] = {}
+        self._ranked: dict[str, RankedEntries] = {}
+        self._lock = threading.RLock()
+
+    def read(self, ns: str, path: str) -> StoredEntry | None:
+        entry = self._namespaces.get(ns, {}).get(path)
+        return None if entry is None else copy_entry(entry)
+
+    def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        self._put(ns, path, stored_form(entry))
+
+    def delete(self, ns: str, path: str) -> bool:
+        with self._lock:
+            if self._namespaces.get(ns, {}).pop(path, None) is None:
+                return False
+            self._changed(ns, path)
+            return True
+
+    def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+        return [
+            ListedEntry(
+                path=path, meta={"bytes": byte_length(entry.content), **copy_entry(entry).meta}
+            )
+            for path, entry in self._items(ns, prefix)
+        ]
+
+    def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+        return {path: copy_entry(entry) for path, entry in self._items(ns, prefix)}
+
+    def exists(self, ns: str, path: str) -> bool:
+        return path in self._namespaces.get(ns, {})
+
+    def append(self, ns: str, path: str, content: str) -> None:
+        with self._lock:
+            before = self._namespaces.get(ns, {}).get(path)
+            self._put(ns, path, appended(before, content, self._clock()))
+
+    def compare_and_swap(
+        self, ns: str, path: str, expected: StoredEntry | None, new: StoredEntry | None
+    ) -> bool:
+        with self._lock:
+            if self._namespaces.get(ns, {}).get(path) != expected:
+                return False
+            if new is not None:
+                self._put(ns, path, stored_form(new))
+            elif expected is not None:
+                self.delete(ns, path)
+            return True
+
+    def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
+        return self.read_all(ns)
+
+    def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
+        fresh = {path: stored_form(entry) for path, entry in data.items()}
+        with self._lock:
+            self._namespaces[ns] = fresh
+            self._ranked.pop(ns, None)
+
+    def search(
+        self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
+    ) -> Sequence[SearchHit]:
+        with self._lock:
+            ranked = self._ranked.get(ns)
+            if ranked is None:
+                ranked = self._ranked[ns] = RankedEntries()
+                ranked.refresh(dict(self._namespaces.get(ns, {})))
+        return ranked.search(query, prefix=prefix, limit=limit, offset=offset)
+
+    def _put(self, ns: str, path: str, entry: StoredEntry) -> None:
+        with self._lock:
+            self._namespaces.setdefault(ns, {})[path] = entry
+            self._changed(ns, path)
+
+    def _changed(self, ns: str, path: str) -> None:
+        if ranked := self._ranked.get(ns):
+            ranked.change(path, self._namespaces.get(ns, {}).get(path))
+
+    def _items(self, ns: str, prefix: str) -> Sequence[tuple[str, StoredEntry]]:
+        with self._lock:
+            entries = self._namespaces.get(ns, {})
+            return [item for item in entries.items() if item[0].startswith(prefix)]

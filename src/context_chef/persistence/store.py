@@ -1,0 +1,111 @@
+"""Store: namespaces, addresses and an access index over one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_chef.errors import SettingsError
+from context_chef.persistence import address
+from context_chef.persistence.address import Address
+from context_chef.persistence.backend import Clock, StorageBackend, system_clock
+from context_chef.persistence.eviction import AccessIndex, EvictionPolicy
+from context_chef.persistence.locks import EntryLocks
+from context_chef.persistence.namespace import NamespaceView
+
+
+class Store:
+    """One backend, seen as namespaces.
+
+    `eviction` gives a namespace its caps, `uri_scheme` gives one another prefix than
+    `context://<ns>/` for its addresses. `clock` answers milliseconds since the epoch. One Store is
+    meant to be shared: its views of a namespace share one access index, and it may be used from
+    threads and event loops alike.
+    """
+
+    def __init__(
+        self,
+        backend: StorageBackend,
+        *,
+        eviction: Mapping[str, EvictionPolicy | Mapping[str, Any]] | None = None,
+        uri_scheme: Mapping[str, str] | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        _check_backend(backend)
+        self.backend = backend
+        self.clock = clock
+        self.eviction: dict[str, EvictionPolicy] = {
+            ns: EvictionPolicy.of(caps) for ns, caps in (eviction or {}).items()
+        }
+        self._schemes = dict(uri_scheme or {})
+        for ns, scheme in self._schemes.items():
+            check_scheme(ns, scheme)
+        self._indexes: dict[str, AccessIndex] = {}
+        self._locks = EntryLocks()
+
+    @classmethod
+    def wrap(
+        cls,
+        store_or_backend: Store | StorageBackend,
+        *,
+        eviction: Mapping[str, EvictionPolicy | Mapping[str, Any]] | None = None,
+        uri_scheme: Mapping[str, str] | None = None,
+        clock: Clock = system_clock,
+    ) -> Store:
+        """The same Store when it is one already, whose own settings stay; else one around it."""
+        if isinstance(store_or_backend, Store):
+            return store_or_backend
+        return cls(store_or_backend, eviction=eviction, uri_scheme=uri_scheme, clock=clock)
+
+    @staticmethod
+    def uri(ns: str, path: str) -> str:
+        """The canonical address, `context://<ns>/<path>`, whatever scheme the namespace has."""
+        return address.build_uri(ns, path)
+
+    @staticmethod
+    def parse_uri(uri: object) -> Address | None:
+        """Read a canonical address. None for anything else, and for one that climbs."""
+        return address.parse_uri(uri)
+
+    def namespace(self, ns: str, *, uri_scheme: str | None = None) -> NamespaceView:
+        """A view of one namespace. `uri_scheme` is for this view only."""
+        address.check_namespace(ns)
+        scheme = uri_scheme if uri_scheme is not None else self._schemes.get(ns)
+        if scheme is None:
+            scheme = address.build_uri(ns, "")
+        check_scheme(ns, scheme)
+        return NamespaceView(
+            ns,
+            backend=self.backend,
+            scheme=scheme,
+            policy=self.eviction.get(ns, EvictionPolicy()),
+            index=self._indexes.setdefault(ns, AccessIndex()),
+            locks=self._locks,
+            clock=self.clock,
+        )
+
+
+def check_scheme(ns: str, scheme: object) -> None:
+    """Refuse a prefix that would swallow addresses of other namespaces."""
+    if not isinstance(scheme, str):
+        raise SettingsError(f"`uri_scheme` of {ns!r} must be a string, not {scheme!r}.")
+    own = address.build_uri(ns, "")
+    shadows = address.SCHEME.startswith(scheme) or scheme.startswith(address.SCHEME)
+    if scheme and shadows and scheme != own:
+        raise SettingsError(
+            f"`uri_scheme` of {ns!r} must not be {scheme!r}: it would shadow the addresses of "
+            f"every namespace. Use a scheme of your own, such as '{ns}://', or leave it out."
+        )
+
+
+def _check_backend(backend: object) -> None:
+    missing = [
+        name
+        for name in ("read", "write", "delete", "list")
+        if not callable(getattr(backend, name, None))
+    ]
+    if missing:
+        raise SettingsError(
+            f"`store` needs a storage backend, but {backend!r} has no {', '.join(missing)}; "
+            "see `StorageBackend`."
+        )
