@@ -1,0 +1,90 @@
+"""What a reader makes of a request: a `Conversation`, and `plain()` data out of SDK objects."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Iterable, Mapping
+from datetime import date, time
+from enum import Enum
+from typing import Any, Self, cast
+
+import msgspec
+
+from context_chef.errors import InputError
+from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
+from context_chef.ir.message import Message
+from context_chef.ir.tools import ToolDefinition
+
+
+class Conversation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request that was read: who said what, the tools, and everything else the body held."""
+
+    system: tuple[Message, ...] = ()
+    """The instructions that stand in front of the conversation."""
+    history: tuple[Message, ...] = ()
+    """The conversation. System messages in here are positional: they stay where they stand."""
+    tools: tuple[ToolDefinition, ...] = ()
+    request: Mapping[str, Any] = EMPTY
+    """The other keys of a whole body (`model`, `max_tokens`, `thinking`, …), as they were."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What could not be carried, or only in another form."""
+    repairs: tuple[Repair, ...] = ()
+    """What was mended, when mending was asked for."""
+
+    def __post_init__(self) -> None:
+        if type(self.request) is not FrozenDict:
+            msgspec.structs.force_setattr(self, "request", frozen(self.request))
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """System messages and history, in order."""
+        return self.system + self.history
+
+    def replace(self, **changes: Any) -> Self:
+        """The same conversation with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
+
+def plain(value: Any, *, path: str = "$") -> Any:
+    """JSON-like data of anything an SDK hands out or takes; always an independent copy.
+
+    Pydantic models give what was set on them under their wire names, google-genai types everything
+    that is not None; bytes become base64 text, enums their value, dates ISO text, iterables lists.
+    Raises InputError naming the place of a value that JSON has no form for.
+    """
+    if value is None or isinstance(value, (bool, int, float)) or type(value) is str:
+        return value
+    if isinstance(value, Enum):
+        return plain(value.value, path=path)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(cast(bytes, value)).decode("ascii")
+    if isinstance(value, Mapping):
+        items = cast(Mapping[Any, Any], value)
+        return {str(key): plain(item, path=f"{path}.{key}") for key, item in items.items()}
+    if callable(getattr(value, "model_dump", None)) and not isinstance(value, type):
+        return plain(_dumped(value), path=path)
+    if isinstance(value, msgspec.Struct):
+        return plain(msgspec.to_builtins(value), path=path)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {f.name: plain(getattr(value, f.name), path=f"{path}.{f.name}") for f in fields}
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, Iterable):
+        members = enumerate(cast(Iterable[Any], value))
+        return [plain(item, path=f"{path}[{index}]") for index, item in members]
+    raise InputError(f"{value!r} has no form in JSON.", path=path)
+
+
+def _dumped(model: Any) -> Any:
+    """What a pydantic model says on the wire, bytes and enums still to be made plain."""
+    if type(model).__module__.startswith("google.genai"):
+        # These fill every field that is not used with None, and the API reads None as absent.
+        return model.model_dump(by_alias=True, exclude_none=True, warnings=False)
+    # The OpenAI and Anthropic clients mark what they added to an answer and the API does not take.
+    ours = getattr(model, "__api_exclude__", None)
+    return model.model_dump(by_alias=True, exclude_unset=True, exclude=ours, warnings=False)
