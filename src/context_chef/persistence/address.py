@@ -112,7 +112,7 @@ def is_content_path(ns: str, path: str) -> bool:
 
 
 def keeps_promise(ns: str, path: str, content: str) -> bool:
-    """Whether the content is what the path says: always so for a path that is no content address."""
+    """Whether the content is what a content address says; any other path promises nothing."""
     return not is_content_path(ns, path) or content_path(ns, content) == path
 
 

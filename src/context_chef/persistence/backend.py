@@ -105,8 +105,9 @@ class CanSearch(Protocol):
 class CanReadAll(Protocol):
     """Reads a whole namespace at once, in the order of `list`. Damaged entries are left out."""
 
-    def read_all(self, ns: str, prefix: str = "", /) -> MaybeAwaitable[Mapping[str, StoredEntry]]:
-        ...
+    def read_all(
+        self, ns: str, prefix: str = "", /
+    ) -> MaybeAwaitable[Mapping[str, StoredEntry]]: ...
 
 
 @runtime_checkable

@@ -59,9 +59,7 @@ class EvictionPolicy:
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-                raise SettingsError(
-                    f"`{name}` must be a number, infinity or None, not {value!r}."
-                )
+                raise SettingsError(f"`{name}` must be a number, infinity or None, not {value!r}.")
             if value < 0:
                 raise SettingsError(
                     f"`{name}` must not be negative, but is {value!r}; "
