@@ -1,0 +1,7 @@
+"""What the models of this provider accept, cache and cost."""
+
+from __future__ import annotations
+
+from context_chef.adaptation.model_profile import ModelProfile
+
+ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = ()
