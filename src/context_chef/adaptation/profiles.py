@@ -79,7 +79,7 @@ _ROUTE = re.compile(
 )
 # What may follow an id without changing which model it is: snapshots and releases of it.
 _SUFFIX = re.compile(
-    r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|@default|@latest|-latest|-v\d+(?::\d+)?|:\d+k|\[1m\])$",
+    r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|@default|@latest|-latest|-v\d+(?::\d+)?|:\d+k|\[1m\]|:free|:nitro|:floor)$",
     re.IGNORECASE,
 )
 _GEMINI_SUFFIX = re.compile(
