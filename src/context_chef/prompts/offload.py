@@ -36,8 +36,8 @@ def offload_marker(
     """
     lines = [
         OPEN_TAG,
-        f"{noun} of {total_lines} lines and {total_chars} characters, stored outside this window. "
-        + _shown(head_chars, tail_chars),
+        f"{noun} of {_count(total_lines, 'line')} and {_count(total_chars, 'character')}, stored "
+        "outside this window. " + _shown(head_chars, tail_chars),
     ]
     if preview:
         lines.append(fence(preview))
@@ -85,6 +85,10 @@ def fence(text: str) -> str:
     return text.replace("<persisted-output", "<_persisted-output").replace(
         "</persisted-output", "</_persisted-output"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _shown(head_chars: int, tail_chars: int) -> str:

@@ -1,0 +1,121 @@
+"""Which lines of an output look like errors, so that a cut never takes away why something failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+MAX_LINE_CHARS: Final = 240
+
+_CERTAIN: Final = re.compile(
+    r"""
+      ^\s*Traceback\ \(most\ recent\ call\ last\)
+    | ^\s*[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b\s*(?::|$|\()
+    | \berror(?:\[[A-Z]*\d+\])?:              # compilers, cargo, generic
+    | \berror\ (?:TS|CS|C|LNK|MSB)\d+\b        # tsc, csc, msvc
+    | ^E\ {2,}\S                              # pytest
+    | ^\s*---\ FAIL:                          # go test
+    | ^(?:FAILED|FAIL|ERROR)\b
+    | \bnpm\ ERR!
+    | \b(?:FATAL|CRITICAL|PANIC|SEVERE)\b
+    | ^\s*(?:fatal|panic|thread\ '.*'\ panicked)\b
+    | \bunhandled\ (?:exception|rejection|promise)
+    | \bsegmentation\ fault\b | \bcore\ dumped\b | \bout\ of\ memory\b | \bOOMKilled\b
+    | \bAssertion(?:Error|\ failed)\b
+    | \bcommand\ not\ found\b | \bpermission\ denied\b | \bno\ such\ file\ or\ directory\b
+    | \b(?:exited|failed|returned|exit)\ with\ (?:exit\ )?(?:code|status)\ [1-9]
+    | \b(?:exit|return)\ ?(?:code|status)[:=]?\ ?[1-9]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_LIKELY: Final = re.compile(
+    r"\b(?:ERROR|Error|error|EXCEPTION|Exception|failed|FAILED|Failed|failure|FAILURE|Failure"
+    r"|cannot|refused|timed out|undefined reference|not found|denied)\b"
+)
+_HARMLESS: Final = re.compile(
+    r"\b(?:0|no|zero|without)\s+(?:\w+\s+)?(?:error|errors|failure|failures|failed|exceptions?)\b"
+    r"|\b(?:errors?|failures?|failed)\s*[:=]\s*(?:0|none|null|false|\[\]|\"\")(?:\b|\W|$)"
+    r"|\b0 failed\b",
+    re.IGNORECASE,
+)
+_CLUE: Final = re.compile(
+    "error|exception|fail|fatal|panic|critical|severe|traceback|denied|not found|no such|refused"
+    "|timed out|cannot|unhandled|assert|fault|dumped|of memory|oomkilled|exit|returned|undefined"
+    r"|interrupt|warning|\ne {2}"
+)
+"""What every line that matters has in it, in lower case: the quick look before the careful one."""
+_CODE: Final = re.compile(
+    r"""
+      [;{(,]\s*$ | => | \$\{
+    | ^\W*\d*\W*(?:import|from|def|class|function|const|let|var|export|return|raise|throw|except|catch
+        |try|if|elif|else|for|while|switch|case|async|await|public|private|static|new)\b.*[:({=;]
+    | \b(?:throw\ new|console\.\w+|catch\ ?\(|except\ \w+|raise\ \w+|logger\.\w+|log\.\w+)
+    | ^\W*\d*[\s|:→]*(?:\*|//|\#|/\*|<!--)\s
+    | ^[+-]\s{2,}
+    """,
+    re.VERBOSE,
+)
+"""Source code talks about errors without being one."""
+_DIGITS: Final = re.compile(r"\d+")
+_MOST_LOOKED_AT: Final = 4_000
+
+
+def error_lines(text: str, *, first_line: int = 1, limit: int = 12) -> list[tuple[int, str]]:
+    """At most `limit` numbered lines that look like errors, in their order.
+
+    `first_line` is the number of the text's first line. Lines that are certain come before likely
+    ones; of many that say the same, the first stands for all. Long lines are cut in the middle.
+    """
+    if limit <= 0:
+        return []
+    certain: dict[str, tuple[int, str]] = {}
+    likely: dict[str, tuple[int, str]] = {}
+    last: tuple[int, str] | None = None
+    for number, line in _candidates(text):
+        rank = _rank(line if len(line) <= 2_000 else line[:2_000])
+        if rank == 0:
+            continue
+        kept = (first_line + number, _clip(line.strip()))
+        key = _DIGITS.sub("0", kept[1])
+        (certain if rank == 2 else likely).setdefault(key, kept)
+        if rank == 2:
+            last = kept
+    chosen = list(certain.values())[:limit]
+    if last is not None and last not in chosen and len(chosen) == limit:
+        # The last error of a long output is often the one that ended it.
+        chosen[-1] = last
+    chosen += list(likely.values())[: limit - len(chosen)]
+    return sorted(chosen)
+
+
+def _candidates(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with a clue in them, each with its 0-based number; of very many, the first ones."""
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        lowered = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+    number = position = looked_at = 0
+    while looked_at < _MOST_LOOKED_AT and (found := _CLUE.search(lowered, position)):
+        start = found.start() + (found.group()[0] == "\n")
+        begin = text.rfind("\n", position, start) + 1 or position
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        number += text.count("\n", position, begin)
+        yield number, text[begin:end]
+        position = end
+        looked_at += 1
+
+
+def _rank(line: str) -> int:
+    if not line or line.isspace() or _HARMLESS.search(line) or _CODE.search(line):
+        return 0
+    if _CERTAIN.search(line):
+        return 2
+    return 1 if _LIKELY.search(line) else 0
+
+
+def _clip(line: str) -> str:
+    if len(line) <= MAX_LINE_CHARS:
+        return line
+    half = MAX_LINE_CHARS // 2
+    return f"{line[:half]} … {line[-half + 3 :]}"

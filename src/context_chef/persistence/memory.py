@@ -1,0 +1,591 @@
+"""Memory: facts that outlive a conversation, with lifetimes, allowed keys, vetoes and notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+from context_chef.bridge import MaybeAwaitable, run_sync, settle
+from context_chef.errors import ContextChefError, InputError, SettingsError
+from context_chef.ir.tools import ToolDefinition
+from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry
+from context_chef.persistence.memory_entry import (
+    TTL,
+    UNSET,
+    MemoryEntry,
+    Unset,
+    check_key,
+    check_ttl,
+    counts_turns,
+    lifetime_bounds,
+    read_entry,
+    written_entry,
+)
+from context_chef.persistence.memory_scan import MemoryScan
+from context_chef.persistence.memory_turns import TURNS_NAMESPACE, TurnCounter
+from context_chef.persistence.notices import (
+    MEMORY_CHANGED,
+    MEMORY_EXPIRED,
+    Emit,
+    Logs,
+    MemoryChange,
+    emit_nothing,
+    log_of_library,
+)
+from context_chef.persistence.store import Store
+from context_chef.prompts import memory as wording
+from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
+
+MEMORY_NAMESPACE = "memory"
+
+Selector: TypeAlias = Callable[[Sequence[MemoryEntry]], MaybeAwaitable[Sequence[MemoryEntry]]]
+Veto: TypeAlias = Callable[[str, str | None, str | None], MaybeAwaitable[object]]
+ChangedHook: TypeAlias = Callable[[MemoryChange], MaybeAwaitable[object]]
+ExpiredHook: TypeAlias = Callable[[MemoryEntry], MaybeAwaitable[object]]
+HookErrors: TypeAlias = Literal["raise", "log"]
+Refusal: TypeAlias = Literal["not-allowed", "exists", "absent", "vetoed"]
+"""Why a validated change was not made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryConfig:
+    """How memory behaves.
+
+    `default_ttl` restarts with every write that gives no lifetime of its own. `allowed_keys` limits
+    the validated methods and the model's tools; None allows every key, an empty list none.
+    `selector` picks and orders what is shown. `on_memory_update(key, value, old_value)` is asked
+    before a validated change (`value` is None for a deletion) and vetoes it with a falsy answer.
+    `on_memory_changed` comes after a change, `on_memory_expired` before an expired entry goes; an
+    error in a hook reaches the caller. Hooks and selector may be async.
+    """
+
+    store: Store | StorageBackend | None = None
+    default_ttl: TTL = None
+    allowed_keys: Sequence[str] | None = None
+    selector: Selector | None = None
+    on_memory_update: Veto | None = None
+    on_memory_changed: ChangedHook | None = None
+    on_memory_expired: ExpiredHook | None = None
+    memory_placement: Literal["after_system", "before_history_tail"] = "after_system"
+
+    def __post_init__(self) -> None:
+        if self.memory_placement not in ("after_system", "before_history_tail"):
+            raise SettingsError(
+                f"`memory_placement` cannot be {self.memory_placement!r}; it is 'after_system' or "
+                "'before_history_tail'."
+            )
+        try:
+            check_ttl(self.default_ttl)
+        except ContextChefError as error:
+            raise SettingsError(f"`default_ttl`: {error}") from error
+        keys: object = self.allowed_keys
+        if keys is not None:
+            if isinstance(keys, str) or not isinstance(keys, Sequence):
+                raise SettingsError(f"`allowed_keys` is a list of keys or None, not {keys!r}.")
+            for key in cast("Sequence[object]", keys):
+                try:
+                    check_key(key)
+                except ContextChefError as error:
+                    raise SettingsError(f"`allowed_keys`: {error}") from error
+            object.__setattr__(self, "allowed_keys", tuple(cast("Sequence[str]", keys)))
+        for name in ("selector", "on_memory_update", "on_memory_changed", "on_memory_expired"):
+            part = getattr(self, name)
+            if part is not None and not callable(part):
+                raise SettingsError(f"`{name}` must be callable, not {part!r}.")
+
+
+class MemoryArtifacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compile needs of memory. Nothing has happened yet: `commit` makes it happen."""
+
+    entries: tuple[MemoryEntry, ...] = ()
+    """What is shown, in the order it is shown in."""
+    xml: str = ""
+    block: str = ""
+    """Header, xml and the line about keys, in the words of the session; empty without entries."""
+    injected_keys: tuple[str, ...] = ()
+    expired: tuple[MemoryEntry, ...] = ()
+    """What will expire with `commit`, in store order."""
+    shared_turns: bool = False
+    """Whether an entry that stays lives by turns."""
+
+    @property
+    def expired_keys(self) -> tuple[str, ...]:
+        return tuple(entry.key for entry in self.expired)
+
+
+class MemorySnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """All entries in their order, and the turn counter."""
+
+    entries: dict[str, StoredEntry]
+    turn_count: int = 0
+
+
+class Memory:
+    """Facts in the `memory` namespace of a store.
+
+    Every method that touches the store is async and has a `_sync` twin. An entry whose lifetime is
+    over is absent for everybody from that moment; it leaves the store, and the hooks are called,
+    with the next compile or `sweep_expired`.
+    """
+
+    def __init__(
+        self,
+        store: Store | StorageBackend | None = None,
+        config: MemoryConfig | None = None,
+        *,
+        clock: Clock | None = None,
+        vocabulary: Vocabulary = LEGACY_VOCABULARY,
+        emit: Emit = emit_nothing,
+        logger: Logs | None = None,
+    ) -> None:
+        self.config = config or MemoryConfig()
+        chosen = self.config.store if self.config.store is not None else store
+        if chosen is None:
+            raise SettingsError(
+                "`memory` needs a store: give `memory.store`, or a `store` that everything shares."
+            )
+        self.store = Store.wrap(chosen) if clock is None else Store.wrap(chosen, clock=clock)
+        self.view = self.store.namespace(MEMORY_NAMESPACE)
+        self.vocabulary = vocabulary
+        self._clock = clock or self.store.clock
+        self._emit = emit
+        self._logger = logger or log_of_library()
+        self._turns = TurnCounter(self.store.namespace(TURNS_NAMESPACE), self._logger)
+        self._scan = MemoryScan(self.view, self._clock, self._logger)
+        self._definitions = _tool_definitions(self.config.allowed_keys)
+
+    # Reading
+
+    async def get(self, key: str, *, include_expired: bool = False) -> str | None:
+        """The value, or None."""
+        entry = await self.get_entry(key, include_expired=include_expired)
+        return None if entry is None else entry.value
+
+    async def get_entry(self, key: str, *, include_expired: bool = False) -> MemoryEntry | None:
+        """The entry, or None."""
+        stored = await self.view.get(key)
+        if stored is None:
+            return None
+        entry, _ = read_entry(key, stored)
+        return entry if include_expired or not await self._is_expired(entry) else None
+
+    async def get_all(self, *, include_expired: bool = False) -> list[MemoryEntry]:
+        """Every entry, in store order. Damaged ones are left out with a warning."""
+        entries = await self._scan.entries()
+        if include_expired:
+            return entries
+        live, _ = await self._split(entries)
+        return live
+
+    async def get_selected_entries(self) -> list[MemoryEntry]:
+        """What would be shown: `get_all` through the selector."""
+        return await self._select(await self.get_all())
+
+    async def to_xml(self, entries: Sequence[MemoryEntry] | None = None) -> str:
+        """The `<memory>` block of these entries, or of the selected ones; empty without any."""
+        shown = await self.get_selected_entries() if entries is None else entries
+        return wording.memory_xml(shown)
+
+    # Writing, without questions asked
+
+    async def set(
+        self,
+        key: str,
+        value: str,
+        *,
+        ttl: TTL | Unset = UNSET,
+        importance: float | None = None,
+        description: str | None = None,
+        hook_errors: HookErrors = "raise",
+    ) -> MemoryEntry:
+        """Store a value. An existing entry keeps its place, creation time and what is not given.
+
+        A `ttl` replaces whatever bound the entry had, None removes it; without one `default_ttl`
+        starts anew. `hook_errors="log"` keeps an error of `on_memory_changed` from the caller: the
+        value is stored by then.
+        """
+        written = await self._write(
+            key, value, ttl=ttl, importance=importance, description=description
+        )
+        assert written is not None, "without a condition a write always happens"
+        return await self._announce_set(written, hook_errors)
+
+    async def delete(self, key: str, *, hook_errors: HookErrors = "raise") -> bool:
+        """Forget an entry. True when there was one."""
+        gone = await self._remove(key)
+        if gone is None:
+            return False
+        change = MemoryChange(type="delete", key=key, value=None, old_value=gone.content)
+        await self._announce(change, hook_errors)
+        return True
+
+    # Writing through allowed keys and veto
+
+    async def create_memory(
+        self, key: str, value: str, description: str | None = None, *, overwrite: bool = False
+    ) -> MemoryEntry | None:
+        """A new entry, or None: key not allowed, vetoed, or there already and not `overwrite`."""
+        made = await self.try_create(key, value, description, overwrite=overwrite)
+        return made if isinstance(made, MemoryEntry) else None
+
+    async def update_memory(
+        self, key: str, value: str, description: str | None = None
+    ) -> MemoryEntry | None:
+        """The changed entry, or None: key not allowed, no such entry, or vetoed."""
+        changed = await self.try_edit(key, lambda _: value, description)
+        return changed if isinstance(changed, MemoryEntry) else None
+
+    async def delete_memory(self, key: str) -> bool:
+        """True when the entry is gone; False: key not allowed, no such entry, or vetoed."""
+        return await self.try_delete(key) is None
+
+    async def try_create(
+        self,
+        key: str,
+        value: str,
+        description: str | None = None,
+        *,
+        overwrite: bool = False,
+        hook_errors: HookErrors = "raise",
+    ) -> MemoryEntry | Refusal:
+        """`create_memory` that says why not. Of two callers at once only one creates."""
+        if not self.allows(key):
+            return "not-allowed"
+        old = await self.get(key)
+        if old is not None and not overwrite:
+            return "exists"
+        if not await self._accepted(key, value, old):
+            return "vetoed"
+        written = await self._write(
+            key, value, description=description, expected=UNSET if overwrite else None
+        )
+        return "exists" if written is None else await self._announce_set(written, hook_errors)
+
+    async def try_edit(
+        self,
+        key: str,
+        change: Callable[[str], str],
+        description: str | None = None,
+        *,
+        hook_errors: HookErrors = "raise",
+    ) -> MemoryEntry | Refusal:
+        """Change a value by what it is, losing no other change. Whatever `change` raises passes."""
+        if not self.allows(key):
+            return "not-allowed"
+        while True:
+            old = await self.get(key)
+            if old is None:
+                return "absent"
+            value = change(old)
+            if not await self._accepted(key, value, old):
+                return "vetoed"
+            written = await self._write(key, value, description=description, expected=old)
+            if written is not None:
+                return await self._announce_set(written, hook_errors)
+
+    async def try_delete(self, key: str, *, hook_errors: HookErrors = "raise") -> Refusal | None:
+        """`delete_memory` that says why not; None when the entry is gone."""
+        if not self.allows(key):
+            return "not-allowed"
+        old = await self.get(key)
+        if old is None:
+            return "absent"
+        if not await self._accepted(key, None, old):
+            return "vetoed"
+        return None if await self.delete(key, hook_errors=hook_errors) else "absent"
+
+    def allows(self, key: str) -> bool:
+        """Whether the validated methods take that key."""
+        return self.config.allowed_keys is None or key in self.config.allowed_keys
+
+    # Lifetimes and compiles
+
+    async def compile_artifacts(self) -> MemoryArtifacts:
+        """Read memory once and render it. Changes nothing: that is what `commit` is for."""
+        live, expired = await self._split(await self._scan.entries())
+        shown = await self._select(live)
+        keys = tuple(entry.key for entry in shown)
+        xml = wording.join_entries([self._scan.rendered(entry) for entry in shown])
+        return MemoryArtifacts(
+            entries=tuple(shown),
+            xml=xml,
+            block=self.vocabulary.memory_block(xml, keys=keys, allowed=self.config.allowed_keys),
+            injected_keys=keys,
+            expired=tuple(expired),
+            shared_turns=any(entry.expires_at_turn is not None for entry in live),
+        )
+
+    async def commit(self, artifacts: MemoryArtifacts) -> tuple[str, ...]:
+        """Make what a compile found happen: entries expire, then the turn counter advances.
+
+        Answers the keys that went. An entry that was rewritten in between stays. When a hook
+        raises, its entry stays and the turn is not spent.
+        """
+        gone = [entry.key for entry in artifacts.expired if await self._expire(entry)]
+        await self._turns.advance(shared=artifacts.shared_turns)
+        return tuple(gone)
+
+    async def sweep_expired(self) -> list[str]:
+        """Expire what is due now; answers the keys, in store order."""
+        _, expired = await self._split(await self._scan.entries())
+        return [entry.key for entry in expired if await self._expire(entry)]
+
+    async def advance_turn(self) -> None:
+        """Count a turn, as a compile does."""
+        _, shared = await self._by_turns(await self._scan.entries())
+        await self._turns.advance(shared=shared)
+
+    @property
+    def turn_count(self) -> int:
+        """How many turns were counted. Shared through the store while an entry lives by it."""
+        return self._turns.value
+
+    # Tools and snapshots
+
+    def get_tool_definitions(self) -> list[ToolDefinition]:
+        """`create_memory` and `modify_memory`: always the same two objects, in a list of yours."""
+        return list(self._definitions)
+
+    async def snapshot(self) -> MemorySnapshot | None:
+        """Everything in its order, or None where the backend cannot make a snapshot."""
+        entries = await self.view.snapshot()
+        if entries is None:
+            return None
+        return MemorySnapshot(entries=entries, turn_count=self._turns.value)
+
+    async def restore(self, snapshot: MemorySnapshot) -> bool:
+        """Replace all entries and the turn counter, with no notices.
+
+        False where the backend cannot replace: the entries stay then, the counter is set.
+        """
+        restored = await self.view.restore(snapshot.entries)
+        shared = any("expiresAtTurn" in entry.meta for entry in snapshot.entries.values())
+        await self._turns.put(snapshot.turn_count, shared=shared)
+        self._scan.forget()
+        return restored
+
+    # The same for callers without an event loop
+
+    def get_sync(self, key: str, *, include_expired: bool = False) -> str | None:
+        return run_sync(self.get(key, include_expired=include_expired))
+
+    def get_entry_sync(self, key: str, *, include_expired: bool = False) -> MemoryEntry | None:
+        return run_sync(self.get_entry(key, include_expired=include_expired))
+
+    def get_all_sync(self, *, include_expired: bool = False) -> list[MemoryEntry]:
+        return run_sync(self.get_all(include_expired=include_expired))
+
+    def get_selected_entries_sync(self) -> list[MemoryEntry]:
+        return run_sync(self.get_selected_entries())
+
+    def to_xml_sync(self, entries: Sequence[MemoryEntry] | None = None) -> str:
+        return run_sync(self.to_xml(entries))
+
+    def set_sync(
+        self,
+        key: str,
+        value: str,
+        *,
+        ttl: TTL | Unset = UNSET,
+        importance: float | None = None,
+        description: str | None = None,
+    ) -> MemoryEntry:
+        return run_sync(
+            self.set(key, value, ttl=ttl, importance=importance, description=description)
+        )
+
+    def delete_sync(self, key: str) -> bool:
+        return run_sync(self.delete(key))
+
+    def create_memory_sync(
+        self, key: str, value: str, description: str | None = None, *, overwrite: bool = False
+    ) -> MemoryEntry | None:
+        return run_sync(self.create_memory(key, value, description, overwrite=overwrite))
+
+    def update_memory_sync(
+        self, key: str, value: str, description: str | None = None
+    ) -> MemoryEntry | None:
+        return run_sync(self.update_memory(key, value, description))
+
+    def delete_memory_sync(self, key: str) -> bool:
+        return run_sync(self.delete_memory(key))
+
+    def compile_artifacts_sync(self) -> MemoryArtifacts:
+        return run_sync(self.compile_artifacts())
+
+    def commit_sync(self, artifacts: MemoryArtifacts) -> tuple[str, ...]:
+        return run_sync(self.commit(artifacts))
+
+    def sweep_expired_sync(self) -> list[str]:
+        return run_sync(self.sweep_expired())
+
+    def advance_turn_sync(self) -> None:
+        return run_sync(self.advance_turn())
+
+    def snapshot_sync(self) -> MemorySnapshot | None:
+        return run_sync(self.snapshot())
+
+    def restore_sync(self, snapshot: MemorySnapshot) -> bool:
+        return run_sync(self.restore(snapshot))
+
+    # Inner workings
+
+    async def _write(
+        self,
+        key: str,
+        value: str,
+        *,
+        ttl: TTL | Unset = UNSET,
+        importance: float | None = None,
+        description: str | None = None,
+        expected: str | Unset | None = UNSET,
+    ) -> tuple[StoredEntry | None, StoredEntry, str] | None:
+        """Old and new entry. None when there was not the `expected` value, or not nothing."""
+        check_key(key)
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without a type checker
+            raise InputError(f"a memory value is text, not {value!r}.", path="$.value")
+        if not isinstance(ttl, _UNSET_TYPE):
+            check_ttl(ttl)
+        elif self.config.default_ttl is not None:
+            ttl = self.config.default_ttl
+        turn = await self._turns.begin() if _by_turn(ttl) else 0
+        await self._clear_expired(key)
+        seen: list[StoredEntry | None] = []
+
+        def change(before: StoredEntry | None) -> StoredEntry | None:
+            if not isinstance(expected, _UNSET_TYPE) and expected != (before and before.content):
+                seen.clear()
+                return before
+            seen[:] = [before]
+            now = self._clock()
+            bounds = (
+                None if isinstance(ttl, _UNSET_TYPE) else lifetime_bounds(ttl, now=now, turn=turn)
+            )
+            return written_entry(
+                before,
+                value,
+                now=now,
+                description=description,
+                importance=importance,
+                bounds=bounds,
+            )
+
+        after = await self.view.update(key, change)
+        if not seen or after is None:
+            return None
+        return seen[0], after, key
+
+    async def _remove(self, key: str) -> StoredEntry | None:
+        """Take a live entry out, whatever it says; None when there was none."""
+        await self._clear_expired(key)
+        gone: list[StoredEntry | None] = [None]
+
+        def change(before: StoredEntry | None) -> StoredEntry | None:
+            gone[0] = before
+            return None
+
+        await self.view.update(key, change)
+        return gone[0]
+
+    async def _expire(self, entry: MemoryEntry) -> bool:
+        """Hook, event, deletion, then the notice of it. False when it was rewritten meanwhile."""
+        if self.config.on_memory_expired is not None:
+            await settle(self.config.on_memory_expired(entry))
+        await settle(self._emit(MEMORY_EXPIRED, entry))
+        gone = False
+
+        def change(before: StoredEntry | None) -> StoredEntry | None:
+            nonlocal gone
+            gone = before is not None and read_entry(entry.key, before)[0] == entry
+            return None if gone else before
+
+        await self.view.update(entry.key, change)
+        if gone:
+            notice = MemoryChange(type="expire", key=entry.key, value=None, old_value=entry.value)
+            await self._announce(notice, "raise")
+        return gone
+
+    async def _clear_expired(self, key: str) -> None:
+        """An entry whose lifetime is over goes first, with its notices: a write starts afresh."""
+        entry = await self.get_entry(key, include_expired=True)
+        if entry is not None and await self._is_expired(entry):
+            await self._expire(entry)
+
+    async def _is_expired(self, entry: MemoryEntry) -> bool:
+        turn = 0 if entry.expires_at_turn is None else await self._turns.load()
+        return entry.expired(now=self._clock(), turn=turn)
+
+    async def _by_turns(self, entries: Sequence[MemoryEntry]) -> tuple[int, bool]:
+        shared = any(entry.expires_at_turn is not None for entry in entries)
+        return (await self._turns.load() if shared else self._turns.value), shared
+
+    async def _split(
+        self, entries: Sequence[MemoryEntry]
+    ) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
+        turn, _ = await self._by_turns(entries)
+        now = self._clock()
+        live: list[MemoryEntry] = []
+        expired: list[MemoryEntry] = []
+        for entry in entries:
+            (expired if entry.expired(now=now, turn=turn) else live).append(entry)
+        return live, expired
+
+    async def _select(self, entries: list[MemoryEntry]) -> list[MemoryEntry]:
+        if self.config.selector is None:
+            return entries
+        chosen = await settle(self.config.selector(tuple(entries)))
+        # The same entry twice would be shown as two facts.
+        return list({entry.key: entry for entry in chosen}.values())
+
+    async def _accepted(self, key: str, value: str | None, old_value: str | None) -> bool:
+        if self.config.on_memory_update is None:
+            return True
+        return bool(await settle(self.config.on_memory_update(key, value, old_value)))
+
+    async def _announce_set(
+        self, written: tuple[StoredEntry | None, StoredEntry, str], hook_errors: HookErrors
+    ) -> MemoryEntry:
+        before, after, key = written
+        old = None if before is None else before.content
+        change = MemoryChange(type="set", key=key, value=after.content, old_value=old)
+        await self._announce(change, hook_errors)
+        return read_entry(key, after)[0]
+
+    async def _announce(self, change: MemoryChange, hook_errors: HookErrors) -> None:
+        if self.config.on_memory_changed is not None:
+            try:
+                await settle(self.config.on_memory_changed(change))
+            except Exception as error:
+                if hook_errors == "raise":
+                    raise
+                self._logger.warning(
+                    f"`on_memory_changed` raised after memory {change.key!r} was changed: {error!r}"
+                )
+        await settle(self._emit(MEMORY_CHANGED, change))
+
+
+_UNSET_TYPE = type(UNSET)
+
+
+def _by_turn(ttl: TTL | Unset) -> bool:
+    return not isinstance(ttl, _UNSET_TYPE) and counts_turns(ttl)
+
+
+def _tool_definitions(allowed: Sequence[str] | None) -> tuple[ToolDefinition, ToolDefinition]:
+    create: Mapping[str, Any] = wording.create_memory_parameters(allowed)
+    modify: Mapping[str, Any] = wording.modify_memory_parameters()
+    return (
+        ToolDefinition(
+            name="create_memory",
+            description=wording.CREATE_MEMORY_DESCRIPTION,
+            parameters=create,
+        ),
+        ToolDefinition(
+            name="modify_memory",
+            description=wording.MODIFY_MEMORY_DESCRIPTION,
+            parameters=modify,
+        ),
+    )

@@ -1,0 +1,106 @@
+"""Reading all of memory for a compile: only what changed is read, and rendered, again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from context_chef.errors import AsyncRequiredError
+from context_chef.persistence.backend import Clock, StoredEntry, copy_meta
+from context_chef.persistence.memory_entry import MemoryEntry, check_key, read_entry
+from context_chef.persistence.namespace import NamespaceView
+from context_chef.persistence.notices import Logs
+from context_chef.prompts.memory import render_entry
+
+_SETTLED_MS: Final = 2_000
+"""A change this recent may hide behind an equal time stamp, so the entry is read again."""
+
+
+class MemoryScan:
+    """Reads the namespace in its order, tolerating whatever lies in it.
+
+    A backend that reads everything at once is asked to. Of any other, an entry is read only when
+    the listing says something new about it. An entry that cannot be read, or has no usable key, is
+    left out with one warning; it stays reachable by its address.
+    """
+
+    def __init__(self, view: NamespaceView, clock: Clock, logger: Logs) -> None:
+        self._view = view
+        self._clock = clock
+        self._logger = logger
+        self._known: dict[str, tuple[Mapping[str, Any], StoredEntry]] = {}
+        self._parsed: dict[str, tuple[StoredEntry, MemoryEntry]] = {}
+        self._rendered: dict[str, tuple[MemoryEntry, str]] = {}
+        self._warned: set[tuple[str, str]] = set()
+
+    async def entries(self) -> list[MemoryEntry]:
+        """Every readable entry, in store order."""
+        stored = await self._stored()
+        self._parsed = {key: kept for key, kept in self._parsed.items() if key in stored}
+        self._rendered = {key: kept for key, kept in self._rendered.items() if key in stored}
+        found = [self._entry(key, entry) for key, entry in stored.items()]
+        return [entry for entry in found if entry is not None]
+
+    def rendered(self, entry: MemoryEntry) -> str:
+        """The entry as text, made once for as long as it stays the same."""
+        kept = self._rendered.get(entry.key)
+        if kept is None or kept[0] != entry:
+            kept = self._rendered[entry.key] = (entry, render_entry(entry))
+        return kept[1]
+
+    def forget(self) -> None:
+        """Start afresh, as after a restore."""
+        self._known.clear()
+        self._parsed.clear()
+
+    async def _stored(self) -> Mapping[str, StoredEntry]:
+        if self._view.supports("read_all"):
+            return await self._view.entries()
+        listed = await self._view.list()
+        recent = self._clock() - _SETTLED_MS
+        known: dict[str, tuple[Mapping[str, Any], StoredEntry]] = {}
+        for item in listed:
+            before = self._known.get(item.path)
+            changed_at = item.meta.get("updatedAt")
+            if (
+                before is not None
+                and before[0] == item.meta
+                and isinstance(changed_at, (int, float))
+                and changed_at < recent
+            ):
+                known[item.path] = before
+                continue
+            entry = await self._read(item.path)
+            if entry is not None:
+                known[item.path] = (copy_meta(item.meta), entry)
+        self._known = known
+        return {path: entry for path, (_, entry) in known.items()}
+
+    async def _read(self, path: str) -> StoredEntry | None:
+        try:
+            return await self._view.get(path, touch=False)
+        except AsyncRequiredError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one bad entry must not cost the others
+            self._warn(path, f"cannot be read ({error})")
+            return None
+
+    def _entry(self, key: str, stored: StoredEntry) -> MemoryEntry | None:
+        kept = self._parsed.get(key)
+        if kept is not None and kept[0] == stored:
+            return kept[1]
+        try:
+            check_key(key)
+            entry, wrong = read_entry(key, stored)
+        except Exception as error:  # noqa: BLE001 - as in _read()
+            self._warn(key, f"cannot be shown ({error})")
+            return None
+        if wrong:
+            self._warn(key, f"has metadata that makes no sense ({', '.join(wrong)})")
+        self._parsed[key] = (stored, entry)
+        return entry
+
+    def _warn(self, key: str, what: str) -> None:
+        if (key, what) not in self._warned:
+            self._warned.add((key, what))
+            self._logger.warning(f"Memory entry {key!r} {what}; it is kept as it is.")

@@ -1,0 +1,355 @@
+"""Offloader: large texts out of the window into the store, a marker in their place."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from context_chef.bridge import run_sync, settle
+from context_chef.errors import (
+    CorruptStoreError,
+    SettingsError,
+    StoreCapabilityError,
+    VFSCleanupNotSupportedError,
+)
+from context_chef.persistence.backend import Clock, StorageBackend, byte_length, sendable
+from context_chef.persistence.cutting import Cut, cut
+from context_chef.persistence.error_lines import error_lines
+from context_chef.persistence.eviction import AccessRecord, EvictionResult
+from context_chef.persistence.notices import (
+    OFFLOAD_CREATED,
+    Emit,
+    Logs,
+    Offloaded,
+    emit_nothing,
+    log_of_library,
+)
+from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
+from context_chef.persistence.previews import kind_of_text, preview
+from context_chef.persistence.store import Store
+from context_chef.prompts import offload as wording
+from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
+
+MARKER_ROOM: Final = 8_000
+"""No marker is longer, so a text with a marker and more than this around it is not one of ours."""
+_REMEMBERED: Final = 256
+_LEGACY_NAME: Final = re.compile(r"vfs_([0-9]{1,16})_[0-9a-f]+\.txt")
+
+
+class OffloadResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The text to show, and where the whole is when it is not the whole."""
+
+    is_offloaded: bool
+    content: str
+    uri: str | None = None
+
+
+class VFSEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An offloaded text that this process wrote or read. Times in milliseconds."""
+
+    filename: str
+    uri: str
+    created_at: int
+    accessed_at: int
+    bytes: int
+
+
+class Offloader:
+    """Keeps large texts in the `vfs` namespace of a store, each under its content address.
+
+    The same text has the same address and, with the same settings, the same marker, byte for byte.
+    Whether the text is really there is asked of the backend each time, never taken from memory.
+    """
+
+    def __init__(
+        self,
+        store: Store | StorageBackend | None = None,
+        config: OffloadConfig | None = None,
+        *,
+        clock: Clock | None = None,
+        vocabulary: Vocabulary = LEGACY_VOCABULARY,
+        emit: Emit = emit_nothing,
+        logger: Logs | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> None:
+        self.config = config or OffloadConfig()
+        chosen = self.config.store if self.config.store is not None else store
+        if chosen is None:
+            raise SettingsError(
+                "`vfs` needs a store: give `vfs.store`, `vfs.storage_dir`, or a `store` that "
+                "everything shares."
+            )
+        self.store = Store.wrap(chosen) if clock is None else Store.wrap(chosen, clock=clock)
+        self.view = self.store.namespace(VFS_NAMESPACE, uri_scheme=self.config.uri_scheme)
+        self.vocabulary = vocabulary
+        self._emit = emit
+        self._logger = logger or log_of_library()
+        self._count_tokens = count_tokens or _estimate_tokens
+        self._made: OrderedDict[tuple[str, int, int, str], tuple[str, str, str]] = OrderedDict()
+
+    # Offloading
+
+    async def offload(
+        self,
+        content: str,
+        *,
+        threshold: int | None = None,
+        head_chars: int | None = None,
+        tail_chars: int | None = None,
+        tool: str | None = None,
+        noun: str = "Output",
+    ) -> OffloadResult:
+        """The text as it is, or stored and replaced by a marker between its head and its tail.
+
+        Settings that are not given are the configured ones, those of `tool` where it has its own.
+        A text that is a marker already stays as it is.
+        """
+        config = self.config.for_tool(tool)
+        if config is None or not self._too_large(content, config, threshold):
+            return OffloadResult(is_offloaded=False, content=content)
+        head_chars = config.head_chars if head_chars is None else head_chars
+        tail_chars = config.tail_chars if tail_chars is None else tail_chars
+        where = cut(content, head_chars=head_chars, tail_chars=tail_chars)
+        shown = max(head_chars, 0) + max(tail_chars, 0)
+        if where is None or (wording.has_marker(content) and len(content) <= shown + MARKER_ROOM):
+            return OffloadResult(is_offloaded=False, content=content)
+        key = (content, where.head_end, where.tail_start, noun)
+        made = self._made.get(key)
+        if made is not None and await self._still_there(made[0]):
+            self._made.move_to_end(key)
+            _, uri, text = made
+        else:
+            path, uri = await self._keep(content)
+            text = await self._marked(content, where, path, uri, noun)
+            self._remember(key, (path, uri, text))
+        await settle(self._emit(OFFLOAD_CREATED, Offloaded(uri=uri)))
+        return OffloadResult(is_offloaded=True, content=text, uri=uri)
+
+    async def keep(self, content: str) -> str:
+        """Store a text of any size under its content address; answers the address."""
+        _, uri = await self._keep(content)
+        await settle(self._emit(OFFLOAD_CREATED, Offloaded(uri=uri)))
+        return uri
+
+    # Reading back
+
+    def uri(self, filename: str) -> str:
+        """The address of a file name."""
+        return self.view.uri(filename)
+
+    def parse_uri(self, uri: object) -> str | None:
+        """The file name in an address of ours; None for anything else and for one that climbs."""
+        return self.view.parse_uri(uri)
+
+    async def resolve(self, uri: object) -> str | None:
+        """The whole text behind an address; None for a foreign or unknown one.
+
+        Raises CorruptStoreError when the stored text is not what the address was made of.
+        """
+        path = self.parse_uri(uri)
+        return None if not path else await self.read(path)
+
+    async def read(self, path: str) -> str | None:
+        """The whole text under a file name. Takes it into the access index, or refreshes it there."""
+        entry = await self.view.get(path)
+        if entry is None:
+            return None
+        if self.view.index_entry(path) is None:
+            now = self.store.clock()
+            self.view.adopt(
+                path,
+                created_at=_named_time(path, now),
+                accessed_at=now,
+                bytes=byte_length(entry.content),
+            )
+        return entry.content
+
+    def get_entries(self) -> list[VFSEntry]:
+        """What this process wrote or read, oldest first."""
+        return [
+            VFSEntry(
+                filename=record.path,
+                uri=record.uri,
+                created_at=record.created_at,
+                accessed_at=record.accessed_at,
+                bytes=record.bytes,
+            )
+            for record in self.view.index()
+        ]
+
+    # Housekeeping
+
+    async def cleanup(
+        self,
+        *,
+        max_age: float | None = None,
+        max_files: float | None = None,
+        max_bytes: float | None = None,
+    ) -> EvictionResult:
+        """Evict what the caps do not allow; the configured ones where none is given.
+
+        Only entries that this process knows can go; see `reconcile`. Raises
+        VFSCleanupNotSupportedError when the store cannot list and delete.
+        """
+        config = self.config
+        try:
+            return await self.view.cleanup(
+                max_age=config.max_age if max_age is None else max_age,
+                max_files=config.max_files if max_files is None else max_files,
+                max_bytes=config.max_bytes if max_bytes is None else max_bytes,
+                on_evicted=config.on_vfs_evicted,
+                on_hook_error=self._hook_failed,
+            )
+        except StoreCapabilityError as error:
+            raise VFSCleanupNotSupportedError(error.ns, error.missing) from error
+
+    async def reconcile(self) -> int:
+        """Take over every stored text that this process does not know; answers how many.
+
+        Raises VFSCleanupNotSupportedError when the store cannot list.
+        """
+        adopted = 0
+        try:
+            for listed in await self.view.list():
+                if not _LEGACY_NAME.fullmatch(listed.path) or self.view.index_entry(listed.path):
+                    continue
+                # The other implementation's old names carry the time they were written at.
+                size = listed.meta.get("bytes")
+                if not isinstance(size, int):
+                    entry = await self.view.get(listed.path, touch=False)
+                    size = 0 if entry is None else byte_length(entry.content)
+                created_at = _named_time(listed.path, self.store.clock())
+                self.view.adopt(listed.path, created_at=created_at, bytes=size)
+                adopted += 1
+            return adopted + await self.view.reconcile()
+        except StoreCapabilityError as error:
+            raise VFSCleanupNotSupportedError(error.ns, error.missing) from error
+
+    # The same for callers without an event loop
+
+    def offload_sync(
+        self,
+        content: str,
+        *,
+        threshold: int | None = None,
+        head_chars: int | None = None,
+        tail_chars: int | None = None,
+        tool: str | None = None,
+    ) -> OffloadResult:
+        return run_sync(
+            self.offload(
+                content,
+                threshold=threshold,
+                head_chars=head_chars,
+                tail_chars=tail_chars,
+                tool=tool,
+            )
+        )
+
+    def keep_sync(self, content: str) -> str:
+        return run_sync(self.keep(content))
+
+    def resolve_sync(self, uri: object) -> str | None:
+        return run_sync(self.resolve(uri))
+
+    def read_sync(self, path: str) -> str | None:
+        return run_sync(self.read(path))
+
+    def cleanup_sync(
+        self,
+        *,
+        max_age: float | None = None,
+        max_files: float | None = None,
+        max_bytes: float | None = None,
+    ) -> EvictionResult:
+        return run_sync(self.cleanup(max_age=max_age, max_files=max_files, max_bytes=max_bytes))
+
+    def reconcile_sync(self) -> int:
+        return run_sync(self.reconcile())
+
+    # Inner workings
+
+    def _too_large(self, content: str, config: OffloadConfig, threshold: int | None) -> bool:
+        if threshold is not None:
+            return len(content) > threshold
+        if config.threshold_tokens is not None:
+            # A token is at least one byte, so a short text needs no counting.
+            return (
+                byte_length(content) > config.threshold_tokens
+                and self._count_tokens(content) > config.threshold_tokens
+            )
+        return len(content) > config.threshold
+
+    async def _keep(self, content: str) -> tuple[str, str]:
+        content = sendable(content)
+        path = self.view.auto_path(content)
+        try:
+            there = await self.view.get(path, touch=False)
+        except CorruptStoreError:
+            there = None
+        if there is not None and there.content != content:
+            # Two texts share the short digest. The full one keeps them apart.
+            digest = hashlib.sha256(content.encode()).hexdigest()
+            put = await self.view.put(f"{VFS_NAMESPACE}_{digest}.txt", content)
+        else:
+            put = await self.view.put_auto(content)
+        return put.path, put.uri
+
+    async def _still_there(self, path: str) -> bool:
+        if self.view.supports("exists"):
+            there = await self.view.exists(path)
+        else:
+            try:
+                there = await self.view.get(path, touch=False) is not None
+            except CorruptStoreError:
+                there = False
+        if there:
+            self.view.touch(path)
+        return there
+
+    async def _marked(self, content: str, where: Cut, path: str, uri: str, noun: str) -> str:
+        head, tail = content[: where.head_end], content[where.tail_start :]
+        kind = kind_of_text(content) if self.config.preview else None
+        kept = (
+            error_lines(
+                content[where.head_end : where.tail_start],
+                first_line=1 + head.count("\n"),
+                limit=self.config.kept_error_lines,
+            )
+            if kind in (None, "log")
+            else []
+        )
+        marker = self.vocabulary.offload_marker(
+            total_lines=content.count("\n") + 1,
+            total_chars=len(content),
+            head_chars=len(head),
+            tail_chars=len(tail),
+            uri=uri,
+            physical_path=await self.view.physical_path(path),
+            preview=preview(content) if kind is not None else None,
+            kept_lines=kept,
+            noun=noun,
+        )
+        return wording.place_marker(marker, head=head, tail=tail)
+
+    def _remember(self, key: tuple[str, int, int, str], made: tuple[str, str, str]) -> None:
+        self._made[key] = made
+        while len(self._made) > _REMEMBERED:
+            self._made.popitem(last=False)
+
+    def _hook_failed(self, entry: AccessRecord, error: Exception) -> None:
+        self._logger.warning(f"`on_vfs_evicted` raised for {entry.uri}: {error!r}")
+
+
+def _named_time(path: str, now: int) -> int:
+    found = _LEGACY_NAME.fullmatch(path)
+    return now if found is None else min(int(found[1]), now)
+
+
+def _estimate_tokens(text: str) -> int:
+    return -(-byte_length(text) // 3)
