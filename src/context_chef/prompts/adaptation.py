@@ -1,0 +1,49 @@
+"""What the model reads where a conversation says something that its provider has no form for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+COMPACTION_HEADING: Final = (
+    "Summary of the earlier conversation, written by the provider when it was compacted:"
+)
+_THINKING: Final = "<thinking>\n{text}\n</thinking>"
+_SYSTEM_NOTE: Final = "<system_message>\n{text}\n</system_message>"
+_FAILED: Final = "The tool failed:\n{text}"
+_MEDIA_OMITTED: Final = "[{what} was attached here and left out: {why}.]"
+_RESULT_MEDIA: Final = "Attached to the result of `{name}`:"
+
+
+def compaction_text(summary: str) -> str:
+    """A provider-made summary as plain text, under a heading that says what it is."""
+    return f"{COMPACTION_HEADING}\n{summary}"
+
+
+def thinking_as_text(text: str) -> str:
+    """Reasoning as words in front of the answer."""
+    return _THINKING.replace("{text}", text)
+
+
+def system_note(text: str) -> str:
+    """An instruction that stands inside a user message, marked as not being the user's."""
+    return _SYSTEM_NOTE.replace("{text}", text)
+
+
+def failed_result(text: str) -> str:
+    """A failed tool's answer on a wire that has no field for failure."""
+    return _FAILED.replace("{text}", text)
+
+
+def media_omitted(
+    kind: str, *, why: str, media_type: str | None = None, filename: str | None = None
+) -> str:
+    """The note that stands where media stood which the target does not take."""
+    article = "An" if kind[:1] in "aeiou" else "A"
+    details = ", ".join(part for part in (media_type, filename and f'"{filename}"') if part)
+    what = f"{article} {kind} ({details})" if details else f"{article} {kind}"
+    return _MEDIA_OMITTED.replace("{what}", what).replace("{why}", why)
+
+
+def result_media_label(name: str) -> str:
+    """Says to which result the media after it belong, where a result cannot hold them."""
+    return _RESULT_MEDIA.replace("{name}", name)
