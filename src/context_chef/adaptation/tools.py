@@ -1,0 +1,379 @@
+"""Tool definitions become the target's own tool list, one that is never the reason for a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+import msgspec
+
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.read_tools import (
+    GEMINI_TOOL,
+    json_schema_of,
+    read_tools,
+    tool_from_dict,
+)
+from context_chef.adaptation.strict_schema import StrictBudget
+from context_chef.adaptation.tool_names import is_legal_name, map_names, wire_name
+from context_chef.adaptation.tool_schema import SchemaResult, schema_for
+from context_chef.ir.blocks import Provider
+from context_chef.ir.canonical import compact_json
+from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.frozen import EMPTY, thaw
+from context_chef.ir.tools import ToolDefinition
+
+__all__ = [
+    "ConvertedTools",
+    "convert_tools",
+    "is_legal_name",
+    "map_names",
+    "read_tools",
+    "tool_from_dict",
+    "wire_name",
+]
+
+OPENAI_TOOL_LIMIT: Final = 128
+_SEARCH_TOOL: Final = {
+    "type": "tool_search_tool_bm25_20251119",
+    "name": "tool_search_tool_bm25",
+}
+_OWN: Final = frozenset(
+    {"context", "new_context", "create_memory", "modify_memory", "recall_context"}
+)
+"""Without these the model cannot reach back: they are the last to go when a list is too long."""
+
+
+class ConvertedTools(msgspec.Struct, frozen=True, kw_only=True):
+    """A target's tool list and what happened on the way there."""
+
+    wire: list[dict[str, Any]]
+    """The body's `tools`, built freshly: the receiver may change it. Empty when there are none."""
+    names: Mapping[str, str] = EMPTY
+    """The caller's name of every tool on the list, and the one on the wire."""
+    back: Mapping[str, str] = EMPTY
+    """The other way round: the name the model calls, and the caller's."""
+    arguments: Mapping[str, Mapping[str, str]] = EMPTY
+    """By wire name: argument names that had to change, wire to original."""
+    tool_config: Mapping[str, Any] = EMPTY
+    """Keys that the body's `toolConfig` needs with this list (Gemini)."""
+    repairs: tuple[Repair, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def original_call(self, name: str, arguments: str) -> tuple[str, str]:
+        """The caller's own tool name and argument text of a call that the model made."""
+        renamed = self.arguments.get(name)
+        original = self.back.get(name, name)
+        if not renamed:
+            return original, arguments
+        try:
+            given = msgspec.json.decode(arguments)
+        except msgspec.DecodeError:
+            return original, arguments  # the tool has to say what is wrong with it
+        if not isinstance(given, dict):
+            return original, arguments
+        fields = cast(dict[str, Any], given)
+        return original, compact_json(
+            {renamed.get(key, key): value for key, value in fields.items()}
+        )
+
+
+def convert_tools(
+    tools: Sequence[ToolDefinition], *, target: Provider, profile: ModelProfile | None = None
+) -> ConvertedTools:
+    """The list that `target` takes. Never raises for something that a provider would refuse.
+
+    Names are made legal and unique, schemas are mended, definitions that exist only on another
+    provider are left out: each with a `Repair` or a `Diagnostic`. Of two equal definitions one is
+    kept; of two different ones with one name the first, since calls could not be told apart.
+    """
+    return _Conversion(target, profile).convert(tools)
+
+
+class _Conversion:
+    """One conversion. Holds what it reports."""
+
+    def __init__(self, target: Provider, profile: ModelProfile | None) -> None:
+        self._target = target
+        self._profile = profile
+        self._repairs: list[Repair] = []
+        self._diagnostics: list[Diagnostic] = []
+        self._arguments: dict[str, Mapping[str, str]] = {}
+
+    def convert(self, tools: Sequence[ToolDefinition]) -> ConvertedTools:
+        target = self._target
+        kept = self._unique(self._available(tools))
+        if target in ("openai", "openai-responses"):
+            kept = self._within_limit(kept)
+        native = {self._identity(tool) for _, tool in kept if self._definition(tool) is not None}
+        functions = (tool.name for _, tool in kept if self._definition(tool) is None)
+        names = map_names(functions, target, taken=native)
+        budget = StrictBudget(target)
+        deferred = self._deferral(kept)
+        entries: list[tuple[ToolDefinition, dict[str, Any]]] = []
+        for where, tool in kept:
+            definition = self._definition(tool)
+            if definition is not None:
+                entries.append((tool, thaw(definition)))
+                names.setdefault(tool.name, str(definition.get("name") or tool.name))
+                continue
+            name = names[tool.name]
+            if name != tool.name:
+                self._repair("tool-name", where, f"the tool {tool.name!r} goes as {name!r}")
+            schema = self._schema(tool, name, where)
+            strict = self._strict(tool, schema.schema, budget, where)
+            entries.append((tool, self._write(tool, name, schema, strict, tool.name in deferred)))
+        wire = self._listed(entries)
+        self._search_tool(wire, kept, deferred)
+        return ConvertedTools(
+            wire=wire,
+            names=names,
+            back={wire_name: name for name, wire_name in names.items()},
+            arguments=self._arguments,
+            tool_config=self._tool_config(entries),
+            repairs=tuple(self._repairs),
+            diagnostics=tuple(self._diagnostics),
+        )
+
+    def _repair(self, rule: str, where: str, message: str) -> None:
+        self._repairs.append(Repair(rule=f"{self._target}/{rule}", where=where, message=message))
+
+    def _diagnose(self, code: str, where: str, message: str) -> None:
+        self._diagnostics.append(Diagnostic(code=code, where=where, message=message))
+
+    def _definition(self, tool: ToolDefinition) -> Mapping[str, Any] | None:
+        own = tool.native.get(self._target)
+        definition = cast(Mapping[str, Any], own).get("definition") if own else None
+        return definition if isinstance(definition, Mapping) else None
+
+    # Which tools ---------------------------------------------------------------------------
+
+    def _available(self, tools: Iterable[ToolDefinition]) -> list[tuple[str, ToolDefinition]]:
+        kept: list[tuple[str, ToolDefinition]] = []
+        refused = self._profile.refused_tools if self._profile else ()
+        for index, tool in enumerate(tools):
+            where = f"tools[{index}]"
+            definition = self._definition(tool)
+            elsewhere = [
+                provider
+                for provider, fields in tool.native.items()
+                if isinstance(fields, Mapping) and "definition" in fields
+            ]
+            if definition is None and elsewhere:
+                self._diagnose(
+                    "tool-dropped",
+                    where,
+                    f"the tool {tool.name!r} exists only on {', '.join(elsewhere)}",
+                )
+            elif definition is not None and definition.get("type") in refused:
+                self._repair("tool-refused", where, f"this model does not take {tool.name!r}")
+            else:
+                kept.append((where, tool))
+        if self._target == "gemini" and self._profile and not self._profile.tool_combination:
+            functions = [entry for entry in kept if self._definition(entry[1]) is None]
+            if functions and len(functions) < len(kept):
+                for where, tool in kept:
+                    if self._definition(tool) is not None:
+                        self._repair(
+                            "tool-combination",
+                            where,
+                            f"{tool.name!r} cannot be offered beside functions on this model",
+                        )
+                return functions
+        return kept
+
+    def _unique(self, tools: list[tuple[str, ToolDefinition]]) -> list[tuple[str, ToolDefinition]]:
+        first: dict[str, ToolDefinition] = {}
+        kept: list[tuple[str, ToolDefinition]] = []
+        for where, tool in tools:
+            earlier = first.setdefault(self._identity(tool), tool)
+            if earlier is tool:
+                kept.append((where, tool))
+            elif earlier == tool:
+                self._repair(
+                    "tool-name-duplicate", where, f"the tool {tool.name!r} is there already"
+                )
+            else:
+                self._repair(
+                    "tool-name-duplicate",
+                    where,
+                    f"another tool is called {tool.name!r}: the first one is kept, this one left out",
+                )
+        return kept
+
+    def _identity(self, tool: ToolDefinition) -> str:
+        definition = self._definition(tool)
+        if definition is None:
+            return tool.name
+        name = (
+            definition.get("name")
+            or definition.get("server_label")
+            or definition.get("mcp_server_name")
+        )
+        if not name and isinstance(custom := definition.get("custom"), Mapping):
+            name = cast(Mapping[str, Any], custom).get("name")
+        # Provider tools without a name are one of a kind, unless they differ.
+        return str(name) if name else compact_json(thaw(definition))
+
+    def _within_limit(
+        self, tools: list[tuple[str, ToolDefinition]]
+    ) -> list[tuple[str, ToolDefinition]]:
+        """The first 128: deferred tools go first, ours last."""
+        limit = OPENAI_TOOL_LIMIT
+        if self._target == "openai-responses" and any(tool.defer_loading for _, tool in tools):
+            limit -= 1  # for the search tool
+        excess = len(tools) - limit
+        if excess <= 0:
+            return tools
+        order = sorted(
+            range(len(tools)),
+            key=lambda i: (tools[i][1].name in _OWN, not tools[i][1].defer_loading, -i),
+        )
+        out = set(order[:excess])
+        for index in sorted(out):
+            where, tool = tools[index]
+            self._repair(
+                "tools-limit",
+                where,
+                f"{tool.name!r} is left out: {self._target} takes {OPENAI_TOOL_LIMIT} tools",
+            )
+        return [entry for index, entry in enumerate(tools) if index not in out]
+
+    # Deferral ------------------------------------------------------------------------------
+
+    def _deferral(self, tools: list[tuple[str, ToolDefinition]]) -> frozenset[str]:
+        asked = [(where, tool) for where, tool in tools if tool.defer_loading]
+        if self._target in ("openai", "gemini"):
+            for where, tool in asked:
+                self._diagnose(
+                    "defer-loading-dropped",
+                    where,
+                    f"{self._target} cannot hold tools back; {tool.name!r} is sent in full",
+                )
+            return frozenset()
+        return frozenset(tool.name for _, tool in asked)
+
+    def _search_tool(
+        self,
+        wire: list[dict[str, Any]],
+        tools: list[tuple[str, ToolDefinition]],
+        deferred: frozenset[str],
+    ) -> None:
+        """What is held back has to be findable."""
+        if not deferred:
+            return
+        kinds = [str(tool.get("type")) for tool in wire]
+        if self._target == "openai-responses":
+            if "tool_search" not in kinds:
+                wire.append({"type": "tool_search"})
+                self._repair("tool-search", "tools", "a search tool finds the tools held back")
+            return
+        if any(kind.startswith("tool_search_tool_") for kind in kinds):
+            return
+        ours = [
+            tool
+            for _, tool in tools
+            if tool.name in deferred and not tool.native.get("anthropic", EMPTY).get("read")
+        ]
+        if ours or len(deferred) == len(wire):
+            wire.append(dict(_SEARCH_TOOL))
+            self._repair("defer-all", "tools", "a search tool finds the tools held back")
+
+    # One tool ------------------------------------------------------------------------------
+
+    def _schema(self, tool: ToolDefinition, name: str, where: str) -> SchemaResult:
+        result = schema_for(tool.parameters, self._target)
+        if result.notes:
+            self._repair("tool-schema", f"{where}.parameters", "; ".join(result.notes))
+        if result.renamed:
+            self._arguments[name] = result.renamed
+        return result
+
+    def _strict(
+        self, tool: ToolDefinition, schema: dict[str, Any], budget: StrictBudget, where: str
+    ) -> bool | None:
+        if not tool.strict:
+            return tool.strict
+        if self._target == "gemini":
+            self._diagnose("strict-dropped", where, f"Gemini has no strict mode for {tool.name!r}")
+            return None
+        fault = budget.fault(schema)
+        if fault is None:
+            return True
+        self._repair("strict-schema", where, f"{tool.name!r} is not sent as strict: {fault}")
+        return False
+
+    def _write(
+        self,
+        tool: ToolDefinition,
+        name: str,
+        schema: SchemaResult,
+        strict: bool | None,
+        deferred: bool,
+    ) -> dict[str, Any]:
+        native: dict[str, Any] = thaw(tool.native.get(self._target) or {})
+        words = {"description": tool.description} if tool.description else {}
+        if self._target == "openai":
+            function: dict[str, Any] = {"name": name, **native.pop("function", {}), **words}
+            function["parameters"] = schema.schema
+            if strict is not None:
+                function["strict"] = strict
+            return {"type": "function", "function": function, **native}
+        if self._target == "gemini":
+            return {
+                "name": name,
+                **native,
+                **words,
+                **self._gemini_parameters(tool, schema, native),
+            }
+        if self._target == "openai-responses":
+            entry = {
+                "type": "function",
+                "name": name,
+                **native,
+                **words,
+                "parameters": schema.schema,
+            }
+            if strict is not None or "openai-responses" not in tool.native:
+                # Unsaid, this wire would make a lenient schema strict where it can.
+                entry["strict"] = bool(strict)
+        else:
+            native.pop("read", None)
+            if deferred and native.pop("cache_control", None):
+                self._repair("defer-cache-control", name, "a tool held back carries no breakpoint")
+            entry = {"name": name, **native, **words, "input_schema": schema.schema}
+            if strict is not None:
+                entry["strict"] = strict
+        if deferred:
+            entry["defer_loading"] = True
+        return entry
+
+    def _gemini_parameters(
+        self, tool: ToolDefinition, schema: SchemaResult, native: dict[str, Any]
+    ) -> dict[str, Any]:
+        own = native.pop("parameters", None)
+        if own is not None and thaw(json_schema_of(own)) == thaw(tool.parameters):
+            return {"parameters": own}
+        return {} if tool.parameters is None else {"parametersJsonSchema": schema.schema}
+
+    # The list ------------------------------------------------------------------------------
+
+    def _listed(self, entries: list[tuple[ToolDefinition, dict[str, Any]]]) -> list[dict[str, Any]]:
+        if self._target != "gemini":
+            return [entry for _, entry in entries]
+        groups: dict[Any, dict[str, Any]] = {}
+        for number, (tool, entry) in enumerate(entries):
+            native = self._definition(tool) is not None
+            group = tool.extra.get(GEMINI_TOOL, ("built-in", number) if native else "functions")
+            holder = groups.setdefault(group, {})
+            if native:
+                holder.update(entry)
+            else:
+                holder.setdefault("functionDeclarations", []).append(entry)
+        return list(groups.values())
+
+    def _tool_config(self, entries: list[tuple[ToolDefinition, dict[str, Any]]]) -> dict[str, Any]:
+        if self._target != "gemini" or not self._profile or not self._profile.tool_combination:
+            return {}
+        native = [self._definition(tool) is not None for tool, _ in entries]
+        return {"includeServerSideToolInvocations": True} if len(set(native)) == 2 else {}
