@@ -86,7 +86,17 @@ class VFSCleanupNotSupportedError(StoreCapabilityError):
 
 
 class SkillError(ContextChefError, ValueError):
-    """A skill that cannot be loaded, found or shown."""
+    """A skill that cannot be loaded, found or shown.
+
+    `path` and `line` (from 1) say where in which file, when a file is to blame.
+    """
+
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
+        self.path = path
+        self.line = line
+        self.reason = message
+        where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
+        super().__init__(where + message)
 
 
 class ToolError(ContextChefError, ValueError):
