@@ -69,8 +69,8 @@ def normal_media(media: Media) -> Media:
     """The same media in the form that every writer can rely on.
 
     Inline data is standard base64 without a `data:` prefix and blanks; the media type is lower case,
-    without parameters, under its usual name, never a wildcard, and that of the bytes where they say
-    otherwise; None only when nothing tells. Text in a data URI is `PlainText`.
+    without parameters, under its usual name, never a wildcard, and that of the bytes where it was
+    missing or plainly wrong; None only when nothing tells. Text in a data URI is `PlainText`.
     """
     media_type = _usual_type(media.media_type)
     source = media.source
@@ -184,7 +184,10 @@ def _sniffed(data: str, said: str | None) -> str | None:
         found = (
             said if said and said.partition("/")[0] in ("audio", "video", "image") else "video/mp4"
         )
-    return found or said
+    # Within one family the providers read the bytes, not the label: what was said stays.
+    if found is None or (said and said.partition("/")[0] == found.partition("/")[0]):
+        return said
+    return found
 
 
 def _type_of_name(name: str) -> str | None:

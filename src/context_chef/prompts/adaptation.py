@@ -9,6 +9,7 @@ COMPACTION_HEADING: Final = (
 )
 _THINKING: Final = "<thinking>\n{text}\n</thinking>"
 _SYSTEM_NOTE: Final = "<system_message>\n{text}\n</system_message>"
+EMPTY_FAILURE: Final = "The tool failed without saying why."
 _FAILED: Final = "The tool failed:\n{text}"
 _MEDIA_OMITTED: Final = "[{what} was attached here and left out: {why}.]"
 _RESULT_MEDIA: Final = "Attached to the result of `{name}`:"
@@ -47,3 +48,16 @@ def media_omitted(
 def result_media_label(name: str) -> str:
     """Says to which result the media after it belong, where a result cannot hold them."""
     return _RESULT_MEDIA.replace("{name}", name)
+
+
+RESULT_MEDIA_FOLLOW: Final = "(What the tool returned follows in the next message.)"
+INSTRUCTION_MEDIA: Final = "Attached to the instructions above:"
+_DOCUMENT: Final = "<document{name}>\n{text}\n</document>"
+
+
+def document_text(text: str, *, filename: str | None = None) -> str:
+    """A document that is text, marked off from what is said about it."""
+    name = (filename or "").replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    attribute = f' name="{name}"' if name else ""
+    body = text.replace("</document", "&lt;/document")
+    return _DOCUMENT.replace("{name}", attribute).replace("{text}", body)

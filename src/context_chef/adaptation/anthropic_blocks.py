@@ -1,0 +1,313 @@
+"""Blocks as Anthropic spells them, each as close to what was said as that wire allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments
+from context_chef.adaptation.media import (
+    belongs_elsewhere,
+    is_text_type,
+    is_web_url,
+    normal_media,
+    text_of,
+)
+from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.tools import ConvertedTools, is_legal_name, wire_name
+from context_chef.ir.blocks import (
+    Block,
+    CacheBreakpoint,
+    FileId,
+    Inline,
+    Media,
+    Opaque,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+    Url,
+)
+from context_chef.ir.canonical import compact_json
+from context_chef.ir.frozen import thaw
+from context_chef.ir.message import Message
+from context_chef.prompts.adaptation import EMPTY_FAILURE, media_omitted, thinking_as_text
+
+Wire = dict[str, Any]
+
+IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
+"""What carries no breakpoint."""
+
+
+def cache_control(mark: CacheBreakpoint) -> Wire:
+    """A breakpoint as it stands on a block."""
+    return {"type": "ephemeral"} if mark.ttl is None else {"type": "ephemeral", "ttl": mark.ttl}
+
+
+def mark_last(blocks: list[Wire], mark: CacheBreakpoint, where: str, notes: Notes) -> None:
+    """Put a message's breakpoint on its last block that can carry one."""
+    for block in reversed(blocks):
+        if block["type"] not in _UNMARKED:
+            block["cache_control"] = cache_control(mark)
+            return
+    notes.repair("cache-breakpoints", where, "nothing in this message can carry its breakpoint")
+
+
+class BlockWriter:
+    """Writes the blocks of one request, and notes what does not fit."""
+
+    def __init__(self, notes: Notes, tools: ConvertedTools, *, thinking_as_text: bool) -> None:
+        self._notes = notes
+        self._names = tools.names
+        self._renamed = {
+            name: {original: wire for wire, original in fields.items()}
+            for name, fields in tools.arguments.items()
+        }
+        self._thinking_as_text = thinking_as_text
+
+    def system(self, message: Message, where: str, *, inline: bool = False) -> list[Wire]:
+        """Text blocks; inside the conversation also what only that provider puts there."""
+        out: list[Wire] = []
+        before: Block | None = None
+        for place, block in _placed(message, where):
+            match block:
+                case Text():
+                    self._say(out, block, before, place)
+                case Media():
+                    self._note_media(out, block, place, "a system prompt holds only text")
+                case Opaque(provider="anthropic") if inline:
+                    out.append(thaw(block.value))
+                case _:
+                    self._drop(block, place)
+            before = block
+        return self._marked(out, message, where)
+
+    def said(self, message: Message, where: str) -> list[Wire]:
+        """What a user or an assistant said."""
+        out: list[Wire] = []
+        assistant = message.role == "assistant"
+        before: Block | None = None
+        for place, block in _compaction_first(_placed(message, where)):
+            match block:
+                case Text(text=text):
+                    if assistant or text.strip():
+                        self._say(out, block, before, place, citations=assistant)
+                case Media():
+                    self._media(out, block, place, refused=assistant and "an answer holds no media")
+                case Thinking(origin="anthropic", signature=str(signature)) if (
+                    assistant and signature
+                ):
+                    out.append(self._thinking(block, signature))
+                case Thinking(text=text) if assistant and self._thinking_as_text and text.strip():
+                    out.append({"type": "text", "text": thinking_as_text(text)})
+                case RedactedThinking(origin="anthropic") if assistant:
+                    out.append(
+                        _with_native({"type": "redacted_thinking", "data": block.data}, block)
+                    )
+                case ToolCall() if assistant:
+                    out.append(self._call(block, place))
+                case Opaque(provider="anthropic"):
+                    out.append(thaw(block.value))
+                case _:
+                    self._drop(block, place)
+            before = block
+        return self._marked(out, message, where)
+
+    def result(self, message: Message, where: str) -> list[Wire]:
+        """What a tool answered, as one `tool_result`."""
+        inner: list[Wire] = []
+        before: Block | None = None
+        for place, block in _placed(message, where):
+            match block:
+                case Text():
+                    self._say(inner, block, before, place, citations=False)
+                case Media():
+                    self._media(inner, block, place)
+                case Opaque(provider="anthropic"):
+                    inner.append(thaw(block.value))
+                case Opaque():
+                    # Whatever it is, the model asked for it: it is better read than missing.
+                    inner.append({"type": "text", "text": compact_json(thaw(block.value))})
+                    self._notes.diagnose(
+                        "opaque-as-text",
+                        place,
+                        f"{block.provider}'s {block.kind} goes as JSON text",
+                    )
+                case _:
+                    self._drop(block, place)
+            before = block
+        if not inner and message.is_error:
+            inner.append({"type": "text", "text": EMPTY_FAILURE})
+        plain = len(inner) == 1 and inner[0].keys() == {"type", "text"}
+        result: Wire = {
+            "type": "tool_result",
+            "tool_use_id": message.tool_call_id or "",
+            "content": inner[0]["text"] if plain else inner or "",
+        }
+        if message.is_error:
+            result["is_error"] = True
+        result.update(thaw(message.native.get("anthropic") or {}))
+        return self._marked([result], message, where)
+
+    # Single blocks -------------------------------------------------------------------------
+
+    def _say(
+        self,
+        out: list[Wire],
+        block: Text,
+        before: Block | None,
+        where: str,
+        *,
+        citations: bool = True,
+    ) -> None:
+        if not block.text:
+            return
+        generated = block.source and isinstance(before, Text) and before.source
+        if generated and out and out[-1].keys() == {"type", "text"}:
+            wire = out[-1]
+            wire["text"] = f"{wire['text']}\n\n{block.text}"
+        else:
+            wire = _with_native({"type": "text", "text": block.text}, block)
+            if wire.get("citations") and not citations:
+                del wire["citations"]
+                self._notes.repair("citations-role", where, "only answers carry citations")
+            out.append(wire)
+        _mark(wire, block)
+
+    def _thinking(self, block: Thinking, signature: str) -> Wire:
+        wire: Wire = {"type": "thinking", "thinking": block.text, "signature": signature}
+        return _with_native(wire, block)
+
+    def _call(self, block: ToolCall, where: str) -> Wire:
+        given, fault = parse_arguments(block.arguments)
+        if fault:
+            self._notes.diagnose(
+                "arguments-wrapped", where, f"{fault}: they go under `{RAW_ARGUMENTS}`"
+            )
+        name = self._names.get(block.name, block.name)
+        if not is_legal_name(name, "anthropic"):
+            name = wire_name(name, "anthropic")
+        renamed = self._renamed.get(name)
+        if renamed:
+            given = {renamed.get(key, key): value for key, value in given.items()}
+        wire: Wire = {"type": "tool_use", "id": block.id, "name": name, "input": given}
+        return _mark(_with_native(wire, block), block)
+
+    def _media(
+        self, out: list[Wire], block: Media, where: str, *, refused: str | bool = False
+    ) -> None:
+        media = normal_media(block)
+        wire = None if refused else _media_wire(media, said=block.media_type)
+        if wire is None:
+            self._note_media(out, media, where, str(refused or _why_not(media)))
+            return
+        native = cast("Mapping[str, Any]", thaw(block.native.get("anthropic") or {}))
+        if media.filename and wire["type"] == "document":
+            wire["title"] = media.filename
+        wire.update(native)
+        out.append(_mark(wire, block))
+
+    def _note_media(self, out: list[Wire], media: Media, where: str, why: str) -> None:
+        note = media_omitted(
+            media.kind, why=why, media_type=media.media_type, filename=media.filename
+        )
+        out.append(_mark({"type": "text", "text": note}, media))
+        self._notes.diagnose("media-omitted", where, f"a {media.kind} is left out: {why}")
+
+    def _drop(self, block: Block, where: str) -> None:
+        match block:
+            case Thinking(origin=origin):
+                whose = (
+                    "without a signature" if origin == "anthropic" else f"of {origin or 'nobody'}"
+                )
+                said = f"reasoning {whose} cannot be read here"
+                self._notes.diagnose("thinking-dropped", where, said)
+            case RedactedThinking(origin=origin):
+                said = f"sealed reasoning of {origin} cannot be read here"
+                self._notes.diagnose("redacted-thinking-dropped", where, said)
+            case Opaque(provider=provider):
+                said = f"{provider}'s {block.kind} has no form here"
+                self._notes.diagnose("opaque-dropped", where, said)
+            case ToolCall(name=name):
+                said = f"a call of {name!r} stands outside an answer"
+                self._notes.diagnose("call-dropped", where, said)
+            case _:
+                pass
+
+    def _marked(self, out: list[Wire], message: Message, where: str) -> list[Wire]:
+        if message.cache is not None and out:
+            mark_last(out, message.cache, where, self._notes)
+        return out
+
+
+def _placed(message: Message, where: str) -> list[tuple[str, Block]]:
+    return [(f"{where}.content[{index}]", block) for index, block in enumerate(message.content)]
+
+
+def _compaction_first(placed: list[tuple[str, Block]]) -> Iterable[tuple[str, Block]]:
+    """A compaction block is read only at the start of an answer."""
+    return sorted(placed, key=lambda item: not is_compaction(item[1]))
+
+
+def is_compaction(block: Block) -> bool:
+    """Whether this is the summary that Anthropic makes of what came before."""
+    return (
+        isinstance(block, Opaque) and block.provider == "anthropic" and block.kind == "compaction"
+    )
+
+
+def _with_native(wire: Wire, block: Block) -> Wire:
+    native = block.native.get("anthropic")
+    if native:
+        wire.update(thaw(native))
+    return wire
+
+
+def _mark(wire: Wire, block: Block) -> Wire:
+    if block.cache is not None:
+        wire["cache_control"] = cache_control(block.cache)
+    return wire
+
+
+def _media_wire(media: Media, *, said: str | None) -> Wire | None:
+    """The block, or None when Anthropic does not take that media.
+
+    `said` is the type that the caller gave, where the normal one may be a guess by name.
+    """
+    source = media.source
+    if media.kind in ("audio", "video") or belongs_elsewhere(source, "anthropic"):
+        return None
+    image = media.kind == "image"
+    match source:
+        case FileId(file_id=file_id):
+            wire: Wire = {"type": "file", "file_id": file_id}
+        case Url(url=url) if is_web_url(url):
+            # A document by URL is fetched as a PDF, whatever its name looks like.
+            known = media.media_type if image or said else None
+            if known and known not in (IMAGE_TYPES if image else ("application/pdf",)):
+                return None
+            wire = {"type": "url", "url": url}
+        case Inline(data=data) if image and media.media_type in IMAGE_TYPES:
+            wire = {"type": "base64", "media_type": media.media_type, "data": data}
+        case Inline(data=data) if media.media_type == "application/pdf":
+            image = False
+            wire = {"type": "base64", "media_type": "application/pdf", "data": data}
+        case _:
+            words = text_of(media)
+            if words is None or not words:
+                return None
+            wire = {"type": "text", "media_type": "text/plain", "data": words}
+    return {"type": "image" if image else "document", "source": wire}
+
+
+def _why_not(media: Media) -> str:
+    if belongs_elsewhere(media.source, "anthropic"):
+        return "it was uploaded to another provider"
+    if isinstance(media.source, Url) and not is_web_url(media.source.url):
+        return "its address cannot be reached from here"
+    if media.media_type is None:
+        return "its type is not known"
+    if is_text_type(media.media_type):
+        return "it cannot be read as text"
+    return f"{media.media_type} is not a type that can be read here"

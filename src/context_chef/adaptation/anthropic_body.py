@@ -1,0 +1,137 @@
+"""What holds for a whole Messages body: breakpoints in number and order, and the betas it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from context_chef.adaptation.notes import Notes
+
+MAX_BREAKPOINTS: Final = 4
+
+_EDIT_BETAS: Final = {"compact_20260112": "compact-2026-01-12"}
+_CONTEXT_MANAGEMENT: Final = "context-management-2025-06-27"
+_KEY_BETAS: Final = {
+    "compaction": "compact-2026-09-04",
+    "mcp_servers": "mcp-client-2025-11-20",
+    "thread": "message-threads-2026-08-12",
+    "fallbacks": "server-side-fallback-2026-07-01",
+    "fallback_credit_token": "fallback-credit-2026-07-01",
+}
+_MESSAGE_BETAS: Final = {
+    "clear_at": "mid-conversation-system-clear-at-2026-08-21",
+    "output_config": "mid-conversation-output-config-2026-07-01",
+}
+
+
+def mend_breakpoints(body: Mapping[str, Any], notes: Notes) -> None:
+    """At most four marks, the longer lifetimes first, as the provider wants them.
+
+    Kept are the last mark of all, the last of the system prompt, the last tool's, and then the
+    later ones before the earlier. An earlier mark is raised to the lifetime of a later one, since
+    what stands behind it was asked to live that long.
+    """
+    marks = list(_marks(body))
+    excess = len(marks) + (1 if body.get("cache_control") else 0) - MAX_BREAKPOINTS
+    if excess > 0:
+        for index in sorted(_least_useful(marks)[:excess]):
+            where, block = marks[index]
+            del block["cache_control"]
+            said = f"one mark too many: {MAX_BREAKPOINTS} are allowed"
+            notes.repair("cache-breakpoints", where, said)
+        marks = [mark for mark in marks if "cache_control" in mark[1]]
+    long_after = False
+    for where, block in reversed(marks):
+        if block["cache_control"].get("ttl") == "1h":
+            long_after = True
+        elif long_after:
+            block["cache_control"] = {**block["cache_control"], "ttl": "1h"}
+            said = "a later mark lives for an hour, so this one does too"
+            notes.repair("cache-ttl-order", where, said)
+
+
+def _least_useful(marks: list[tuple[str, dict[str, Any]]]) -> list[int]:
+    """The indexes of the marks, the one that is missed least first."""
+    places = [where.partition("[")[0] for where, _ in marks]
+    last = {place: index for index, place in enumerate(places)}
+    order = sorted(range(len(marks)))
+    worth = [len(marks) - 1, last.get("system", -1), last.get("tools", -1)]
+    return [index for index in order if index not in worth] + [
+        index for index in reversed(list(dict.fromkeys(worth))) if index >= 0
+    ]
+
+
+def _marks(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every marked block with its place, in the order in which the prompt is rendered."""
+    for key in ("tools", "system"):
+        yield from _marked(body.get(key), key)
+    for index, message in enumerate(cast("list[dict[str, Any]]", body.get("messages") or [])):
+        yield from _marked(message.get("content"), f"messages[{index}].content")
+
+
+def _marked(blocks: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(blocks, list):
+        return
+    for index, block in enumerate(cast("list[Any]", blocks)):
+        if isinstance(block, dict):
+            block = cast("dict[str, Any]", block)
+            where = f"{path}[{index}]"
+            if block.get("type") == "tool_result":
+                yield from _marked(block.get("content"), f"{where}.content")
+            if block.get("cache_control"):
+                yield where, block
+
+
+def needed_betas(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The beta names without which the body is refused, each once, in the order of first need."""
+    found: dict[str, None] = {}
+    for edit in _rows(_mapping(body.get("context_management")).get("edits")):
+        if edit.get("type"):
+            found.setdefault(_EDIT_BETAS.get(edit["type"], _CONTEXT_MANAGEMENT))
+    for key, beta in _KEY_BETAS.items():
+        if body.get(key):
+            found.setdefault(beta)
+    if _mapping(body.get("output_config")).get("task_budget"):
+        found.setdefault("task-budgets-2026-03-13")
+    thinking = _mapping(body.get("thinking"))
+    if thinking.get("block_binding"):
+        found.setdefault("thinking-binding-controls-2026-08-01")
+    if thinking.get("display") == "updates":
+        found.setdefault("thinking-display-updates-2026-08-18")
+    for tool in _rows(body.get("tools")):
+        if str(tool.get("type")).startswith("advisor_"):
+            found.setdefault("advisor-tool-2026-03-01")
+    for message in _rows(body.get("messages")):
+        for key, beta in _MESSAGE_BETAS.items():
+            if message.get(key):
+                found.setdefault(beta)
+        for block in _rows(message.get("content")):
+            beta = _block_beta(block)
+            if beta:
+                found.setdefault(beta)
+    return tuple(found)
+
+
+def _block_beta(block: Mapping[str, Any]) -> str | None:
+    match block:
+        case {"type": "compaction", "signature": str(signature)} if signature:
+            return "compact-2026-09-04"
+        case {"type": "compaction"}:
+            return "compact-2026-01-12"
+        case {"type": "tool_addition" | "tool_removal", "tool": {"type": "tool_definition"}}:
+            return "inline-tools-2026-09-15"
+        case {"type": "tool_addition" | "tool_removal"}:
+            return "mid-conversation-tool-changes-2026-07-01"
+        case {"type": str(kind)} if kind.startswith("advisor_"):
+            return "advisor-tool-2026-03-01"
+        case _:
+            return None
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    rows = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

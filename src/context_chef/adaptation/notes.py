@@ -1,0 +1,22 @@
+"""What a writer has to say about a request: collected while it writes, read once it is done."""
+
+from __future__ import annotations
+
+from context_chef.ir.diagnostics import Diagnostic, Repair
+
+
+class Notes:
+    """Diagnostics and repairs of one adaptation."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self.diagnostics: list[Diagnostic] = []
+        self.repairs: list[Repair] = []
+
+    def diagnose(self, code: str, where: str, message: str) -> None:
+        """Something was not carried, or only in another form."""
+        self.diagnostics.append(Diagnostic(code=code, where=where, message=message))
+
+    def repair(self, rule: str, where: str, message: str) -> None:
+        """Something was changed because the target's `rule` asks for it."""
+        self.repairs.append(Repair(rule=f"{self._target}/{rule}", where=where, message=message))
