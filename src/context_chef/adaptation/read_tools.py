@@ -27,8 +27,8 @@ def read_tools(
 ) -> tuple[tuple[ToolDefinition, ...], tuple[Diagnostic, ...]]:
     """Definitions of a tool list, and what could not be carried.
 
-    Each entry may be a `ToolDefinition`, our flat form (`name`, `description`, `parameters`, `tags`,
-    `deferLoading`), the form of any of the four targets, an MCP tool, or an SDK object of these.
+    Each entry may be a `ToolDefinition`, our flat form (`name`, `description`, `parameters`,
+    `tags`, `deferLoading`), the form of any of the four targets, an MCP tool, or an SDK object of these.
     `provider` says whose a provider-native tool is that does not tell by itself. Written back for
     the provider it came from, a list is the same list. Raises InputError naming the entry.
     """
@@ -248,7 +248,7 @@ def _native(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolD
     owner: Provider = "openai-responses"
     if provider is not None:
         owner = provider
-    elif len(dated) == 8 and dated.isdigit() or kind == "mcp_toolset":
+    elif (len(dated) == 8 and dated.isdigit()) or kind == "mcp_toolset":
         owner = "anthropic"
     name = tool.get("name")
     return ToolDefinition(

@@ -1,4 +1,4 @@
-"""Tool definitions become the target's own tool list, one that is never the reason for a refusal."""
+"""Tool definitions become the target's own tool list, one that is never refused."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class _Conversion:
                 self._repair(
                     "tool-name-duplicate",
                     where,
-                    f"another tool is called {tool.name!r}: the first one is kept, this one left out",
+                    f"another tool is called {tool.name!r}; the first is kept, this one left out",
                 )
         return kept
 

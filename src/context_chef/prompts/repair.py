@@ -1,18 +1,22 @@
-"""What stands where something was missing: said plainly, so that nothing looks like what it is not."""
+"""What stands where something was missing: said plainly, so that nothing looks like success."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-MISSING_RESULT: Final = (
-    "No result of this tool call was recorded. It may have been interrupted, or its output was lost: "
-    "do not take it for done."
-)
-CONVERSATION_CONTINUES: Final = "(The conversation continues here.)"
+from context_chef.ir.repair import CONVERSATION_CONTINUES, MISSING_RESULT
+
+__all__ = [
+    "CONVERSATION_CONTINUES",
+    "EMPTY_USER_MESSAGE",
+    "MISSING_RESULT",
+    "PLEASE_CONTINUE",
+    "alternatives_note",
+]
+
 EMPTY_USER_MESSAGE: Final = "(This message is empty.)"
 PLEASE_CONTINUE: Final = "Continue."
-EMPTY_RESULT: Final = "(The tool returned nothing.)"
 
 _ALTERNATIVES: Final = "Give one of these sets of parameters: {choices}."
 

@@ -1,0 +1,113 @@
+"""Text that is not there: empty and blank blocks, and what they leave of a message."""
+
+from __future__ import annotations
+
+from context_chef.adaptation.mending import Mending, own_opaque, without_blocks
+from context_chef.ir.blocks import (
+    Block,
+    Media,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from context_chef.ir.message import Message
+from context_chef.ir.repair import Placed
+from context_chef.prompts.repair import EMPTY_USER_MESSAGE
+
+_TOOL_BLOCKS = (ToolCall, Thinking, RedactedThinking)
+
+
+def drop_misplaced_blocks(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """Calls and reasoning outside assistant messages: nobody but the assistant has them."""
+    out: list[Placed] = []
+    for entry in placed:
+        message = entry.message
+        if message.role == "assistant" or not any(
+            isinstance(block, _TOOL_BLOCKS) for block in message.content
+        ):
+            out.append(entry)
+            continue
+        dropped = {
+            index for index, block in enumerate(message.content) if isinstance(block, _TOOL_BLOCKS)
+        }
+        mending.repair(
+            "block-role" if mending.target == "anthropic" else "part-role",
+            entry.at,
+            f"a {message.role} message holds no calls and no reasoning: {len(dropped)} left out",
+        )
+        out.append(Placed(entry.at, without_blocks(message, dropped)))
+    return out
+
+
+def drop_blanks(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """Blank blocks go where the target refuses them, and messages that say nothing with them.
+
+    An empty message of the user's is left out next to another one, and says that it is empty where
+    its place in the order of turns counts. What is left out depends on what came before it only.
+    """
+    out: list[Placed] = []
+    asked = False
+    """The last message so far is one that the wire sends as the user's."""
+    for entry in placed:
+        message = _without_blanks(entry, mending)
+        if mending.target != "openai" and _says_nothing(message, mending):
+            if message.role == "user" and not asked:
+                mending.repair("empty-content", entry.at, "an empty user message now says so")
+                message = Message.user(EMPTY_USER_MESSAGE, pinned=message.pinned, id=message.id)
+            elif message.role != "tool":
+                mending.repair(
+                    "empty-content", entry.at, f"an empty {message.role} message was left out"
+                )
+                continue
+        if message.role != "system":
+            asked = message.role != "assistant"
+        out.append(entry if message is entry.message else Placed(entry.at, message))
+    return out
+
+
+def _without_blanks(entry: Placed, mending: Mending) -> Message:
+    message = entry.message
+    dropped: set[int] | None = None
+    for index, block in enumerate(message.content):
+        if isinstance(block, Text) and _refused(block, message, mending):
+            dropped = dropped or set()
+            dropped.add(index)
+    if dropped is None:
+        return message
+    rule = "empty-text" if mending.target == "anthropic" else "empty-content"
+    said = "a blank text was left out" if len(dropped) == 1 else "blank texts were left out"
+    mending.repair(rule, entry.at, said)
+    return without_blocks(message, dropped)
+
+
+def _refused(block: Text, message: Message, mending: Mending) -> bool:
+    text = block.text
+    if text and not text.isspace():
+        return False
+    match mending.target:
+        case "anthropic":
+            return not text or message.role != "tool"
+        case "gemini":
+            return not text and block.signature is None
+        case "openai":  # a message of one empty text is an empty string there
+            return not text and len(message.content) > 1
+        case _:
+            return not text
+
+
+def _says_nothing(message: Message, mending: Mending) -> bool:
+    if message.native.get(mending.target):
+        return False
+    return not any(_says_something(block, mending) for block in message.content)
+
+
+def _says_something(block: Block, mending: Mending) -> bool:
+    match block:
+        case Text() | Media() | ToolCall():
+            return True
+        case Thinking() | RedactedThinking():
+            return True  # the writer decides what becomes of it
+        case _:
+            # Only its own provider reads it; a summary made by one goes to all as text.
+            return own_opaque(block, mending.target) is not None or block.kind == "compaction"

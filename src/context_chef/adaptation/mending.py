@@ -1,0 +1,88 @@
+"""What every step of `make_sendable` knows about the request, and where it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.ir.blocks import Block, CacheBreakpoint, Opaque, Provider
+from context_chef.ir.diagnostics import Repair
+from context_chef.ir.message import Message
+from context_chef.ir.repair import Placed
+
+ThinkingMode: TypeAlias = Literal["enabled", "adaptive", "disabled"]
+
+SERVER_USES: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+
+
+class Mending:
+    """One run of `make_sendable`: the request's facts, the repairs and the faults found so far."""
+
+    def __init__(
+        self,
+        target: Provider,
+        profile: ModelProfile | None,
+        thinking: ThinkingMode | None,
+        names: Mapping[str, str],
+    ) -> None:
+        self.target: Provider = target
+        self.profile = profile
+        self.thinking = thinking
+        self.names = names
+        self.repairs: list[Repair] = []
+        self.faults: list[str] = []
+
+    def repair(self, rule: str, at: int, message: str) -> None:
+        """Report a change at the message that came in as number `at`."""
+        self.repairs.append(
+            Repair(rule=f"{self.target}/{rule}", where=f"messages[{at}]", message=message)
+        )
+
+    @property
+    def merges_neighbours(self) -> bool:
+        """Whether neighbours of one role are one turn for the provider."""
+        return self.target != "openai"
+
+    @property
+    def takes_open_end(self) -> bool:
+        """Whether the conversation may end with the assistant's own words."""
+        if self.target in ("openai", "openai-responses"):
+            return True
+        if self.profile is None or not self.profile.prefill:
+            return False
+        return self.target != "anthropic" or self.thinking not in ("enabled", "adaptive")
+
+
+Step: TypeAlias = Callable[[list[Placed], Mending], list[Placed]]
+
+
+def own_opaque(block: Block, target: Provider) -> Opaque | None:
+    """The block, when it is one that only the target reads."""
+    return block if isinstance(block, Opaque) and block.provider == target else None
+
+
+def is_server_result(kind: str) -> bool:
+    """Whether that is what a tool run by Anthropic gave back."""
+    return kind.endswith("_tool_result") and kind != "tool_result"
+
+
+def without_blocks(message: Message, dropped: set[int]) -> Message:
+    """The message without those blocks; a breakpoint on one moves to its neighbour."""
+    kept: list[Block] = []
+    waiting: CacheBreakpoint | None = None
+    for index, block in enumerate(message.content):
+        if index not in dropped:
+            if waiting is not None and block.cache is None:
+                block = msgspec.structs.replace(block, cache=waiting)
+            waiting = None
+            kept.append(block)
+        elif block.cache is not None:
+            if kept:
+                if kept[-1].cache is None:
+                    kept[-1] = msgspec.structs.replace(kept[-1], cache=block.cache)
+            else:
+                waiting = block.cache
+    return message.replace(content=tuple(kept))

@@ -1,0 +1,223 @@
+"""Reasoning that its own provider would refuse: unsigned, out of place, bound to another past."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from context_chef.adaptation.mending import Mending, own_opaque, without_blocks
+from context_chef.ir.blocks import Block, Opaque, RedactedThinking, Thinking, ToolCall
+from context_chef.ir.diagnostics import Repair
+from context_chef.ir.message import Message
+from context_chef.ir.repair import Placed, is_reasoning
+
+SKIP_SIGNATURE: Final = "skip_thought_signature_validator"
+"""Gemini's documented value for calls that it did not make itself."""
+
+
+class Unbound(NamedTuple):
+    """Messages without reasoning that a changed past would make invalid."""
+
+    messages: tuple[Message, ...]
+    repairs: tuple[Repair, ...]
+
+
+def drop_bound_thinking(messages: Sequence[Message], first_changed_index: int) -> Unbound:
+    """Anthropic's reasoning from `first_changed_index` on goes, since it is bound to what changed.
+
+    For models whose profile says `prefix_bound_thinking`, after a fold, an edit or a new prefix. A
+    message may be left empty; `make_sendable` sees to it. Everything else is the same object.
+    """
+    repairs: list[Repair] = []
+    out: list[Message] = []
+    for index, message in enumerate(messages):
+        dropped = {
+            number
+            for number, block in enumerate(message.content)
+            if index >= first_changed_index and _is_own(block)
+        }
+        if dropped:
+            message = without_blocks(message, dropped)
+            repairs.append(
+                Repair(
+                    rule="anthropic/preserved-thinking",
+                    where=f"messages[{index}]",
+                    message="reasoning was left out: something before it has changed",
+                )
+            )
+        out.append(message)
+    return Unbound(tuple(out), tuple(repairs))
+
+
+def _is_own(block: Block) -> bool:
+    return is_reasoning(block, "anthropic") and not isinstance(block, Opaque)
+
+
+def mend_thinking(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """Reasoning that the target made itself and would not take back is left out.
+
+    Reasoning of other providers stays: the writer decides whether it becomes text.
+    """
+    if mending.target == "anthropic":
+        return _mend_anthropic(placed, mending)
+    if mending.target == "gemini" and mending.profile and mending.profile.thought_signatures:
+        return _sign_calls(placed, mending)
+    return placed
+
+
+def _mend_anthropic(placed: list[Placed], mending: Mending) -> list[Placed]:
+    out: list[Placed] = []
+    for position, entry in enumerate(placed):
+        message = entry.message
+        if message.role != "assistant" or not any(map(_is_own, message.content)):
+            out.append(entry)
+            continue
+        dropped = {
+            index
+            for index, block in enumerate(message.content)
+            if _is_own(block) and not _is_signed(block)
+        }
+        if dropped:
+            mending.repair("thinking-signature", entry.at, "unsigned reasoning was left out")
+        if mending.thinking == "enabled" and not _thinks_first(message, dropped):
+            dropped.update(i for i, block in enumerate(message.content) if _is_own(block))
+            mending.repair(
+                "thinking-first", entry.at, "reasoning that was not the first block was left out"
+            )
+        if not _goes_on(placed, position):
+            trailing = _trailing(message, dropped)
+            if trailing:
+                dropped |= trailing
+                mending.repair(
+                    "thinking-last", entry.at, "reasoning with nothing after it was left out"
+                )
+        out.append(Placed(entry.at, without_blocks(message, dropped)) if dropped else entry)
+    return out
+
+
+def _is_signed(block: Block) -> bool:
+    return bool(block.signature) if isinstance(block, Thinking) else bool(_data(block))
+
+
+def _data(block: Block) -> str:
+    return block.data if isinstance(block, RedactedThinking) else ""
+
+
+def _thinks_first(message: Message, dropped: set[int]) -> bool:
+    for index, block in enumerate(message.content):
+        if index in dropped:
+            continue
+        opaque = own_opaque(block, "anthropic")
+        if opaque is not None and opaque.kind == "compaction":
+            continue
+        return _is_own(block)
+    return True
+
+
+def _goes_on(placed: list[Placed], position: int) -> bool:
+    """Whether the next message is the assistant's too: then the turn does not end here."""
+    following = position + 1
+    if following < len(placed) and placed[following].message.role == "assistant":
+        message = placed[following].message
+        return any(not is_reasoning(block) for block in message.content)
+    return False
+
+
+def _trailing(message: Message, dropped: set[int]) -> set[int]:
+    found: set[int] = set()
+    for index in range(len(message.content) - 1, -1, -1):
+        if index in dropped:
+            continue
+        block = message.content[index]
+        if _is_own(block):
+            found.add(index)
+        elif not is_reasoning(block):
+            break  # reasoning of others is not on the wire, or stands there as text
+    return found
+
+
+def check_thinking_start(placed: list[Placed], mending: Mending) -> None:
+    """With manual thinking, the tool loop in progress has to have begun with thinking."""
+    if mending.target != "anthropic" or mending.thinking != "enabled":
+        return
+    conversation = [entry for entry in placed if entry.message.role != "system"]
+    position = len(conversation) - 1
+    if position < 0 or not _is_after_results(conversation, position):
+        return
+    start = position
+    while start > 0 and conversation[start].message.role != "assistant":
+        start -= 1
+    while start > 0:
+        before = start - 1
+        if conversation[before].message.role == "assistant":
+            start = before
+            continue
+        if not _is_after_results(conversation, before):
+            break
+        start = before
+        while start > 0 and conversation[start].message.role != "assistant":
+            start -= 1
+    opening = conversation[start]
+    if opening.message.role == "assistant" and not _opens_with_thinking(opening.message):
+        mending.faults.append(
+            f"messages[{opening.at}]: `thinking` is 'enabled', so the tool loop in progress has to "
+            "begin with a thinking block and this one does not; send this turn with thinking "
+            "disabled or adaptive"
+        )
+
+
+def _opens_with_thinking(message: Message) -> bool:
+    for block in message.content:
+        opaque = own_opaque(block, "anthropic")
+        return _is_own(block) or (opaque is not None and opaque.kind == "compaction")
+    return False
+
+
+def _is_after_results(conversation: list[Placed], position: int) -> bool:
+    """Whether the user's turn that ends here holds results."""
+    while position >= 0 and conversation[position].message.role != "assistant":
+        if conversation[position].message.role == "tool":
+            return True
+        position -= 1
+    return False
+
+
+# Gemini ----------------------------------------------------------------------------------------
+
+
+def _sign_calls(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """The first call of each step carries a signature.
+
+    Only the steps of the turn in progress are checked. Earlier ones are signed too: were the value
+    taken away when the next user message comes, the cached prefix would change.
+    """
+    out: list[Placed] = []
+    signed = False
+    for entry in placed:
+        message = entry.message
+        if message.role in ("user", "tool"):
+            signed = False
+        if message.role != "assistant" or signed or not message.tool_calls:
+            out.append(entry)
+            continue
+        signed = True
+        out.append(_sign_first(entry, mending))
+    return out
+
+
+def _sign_first(entry: Placed, mending: Mending) -> Placed:
+    blocks = list(entry.message.content)
+    index = next(i for i, block in enumerate(blocks) if isinstance(block, ToolCall))
+    call = blocks[index]
+    assert isinstance(call, ToolCall)
+    if call.signature:
+        return entry
+    mending.repair(
+        "thought-signature",
+        entry.at,
+        f"the call of {call.name!r} has no thought signature: the documented stand-in was set",
+    )
+    blocks[index] = msgspec.structs.replace(call, signature=SKIP_SIGNATURE)
+    return Placed(entry.at, entry.message.replace(content=tuple(blocks)))

@@ -1,0 +1,136 @@
+"""Who speaks first and who last, and under which names tools were called."""
+
+from __future__ import annotations
+
+import msgspec
+
+from context_chef.adaptation.mending import SERVER_USES, Mending, is_server_result, own_opaque
+from context_chef.adaptation.tool_names import is_legal_name, wire_name
+from context_chef.ir.blocks import Block, Text, ToolCall
+from context_chef.ir.message import Message
+from context_chef.ir.repair import CONVERSATION_CONTINUES, Placed
+from context_chef.prompts.repair import PLEASE_CONTINUE
+
+
+def open_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """There is a conversation, and on Gemini the user opens it."""
+    first = next((i for i, entry in enumerate(placed) if _takes_part(entry, mending)), None)
+    if first is None:
+        if not placed:
+            mending.faults.append("there is no message at all; give at least one of the user's")
+            return placed
+        if mending.target == "openai":
+            return placed
+        mending.repair(
+            _EMPTY[mending.target],
+            placed[-1].at,
+            "there was no conversation: a user message opens it",
+        )
+        return [*placed, Placed(placed[-1].at, Message.user(CONVERSATION_CONTINUES))]
+    entry = placed[first]
+    if mending.target == "gemini" and entry.message.role == "assistant":
+        mending.repair("call-turn", entry.at, "a user message now opens the conversation")
+        opening = Placed(entry.at, Message.user(CONVERSATION_CONTINUES))
+        return [*placed[:first], opening, *placed[first:]]
+    return placed
+
+
+_EMPTY = {
+    "anthropic": "messages-empty",
+    "gemini": "contents-empty",
+    "openai-responses": "input-empty",
+    "openai": "messages-empty",
+}
+
+
+def _takes_part(entry: Placed, mending: Mending) -> bool:
+    """Whether the message stands among the turns, not in the system prompt."""
+    message = entry.message
+    if message.role != "system":
+        return True
+    return message.positional and mending.target in ("gemini", "openai-responses", "openai")
+
+
+def close_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """A finished answer that stands last stays; where the model refuses that, the user goes on."""
+    last = next((i for i in range(len(placed) - 1, -1, -1) if _speaks(placed[i])), None)
+    if last is None:
+        return placed
+    entry = placed[last]
+    message = entry.message
+    if message.role != "assistant" or message.prefill or message.tool_calls:
+        return placed
+    if mending.target == "anthropic" and _is_paused(message):
+        return placed
+    if not mending.takes_open_end:
+        rule = "model-tail" if mending.target == "gemini" else "prefill-unsupported"
+        mending.repair(
+            rule, entry.at, "the conversation ended with an answer: the user asks to go on"
+        )
+        return [*placed, Placed(entry.at, Message.user(PLEASE_CONTINUE))]
+    if mending.target == "anthropic":
+        mended = _trimmed(message)
+        if mended is not message:
+            mending.repair("prefill-whitespace", entry.at, "blanks at the very end were cut off")
+            return [*placed[:last], Placed(entry.at, mended), *placed[last + 1 :]]
+    return placed
+
+
+def _speaks(entry: Placed) -> bool:
+    return entry.message.role != "system"
+
+
+def _is_paused(message: Message) -> bool:
+    """A turn that a server tool interrupted, or that is only a summary, goes back as it is."""
+    kinds = [opaque.kind for block in message.content if (opaque := own_opaque(block, "anthropic"))]
+    if any(kind in SERVER_USES or is_server_result(kind) for kind in kinds):
+        return True
+    return bool(kinds) and len(kinds) == len(message.content) and set(kinds) == {"compaction"}
+
+
+def _trimmed(message: Message) -> Message:
+    block = message.content[-1] if message.content else None
+    if not isinstance(block, Text) or block.text == block.text.rstrip():
+        return message
+    kept = (*message.content[:-1], msgspec.structs.replace(block, text=block.text.rstrip()))
+    return message.replace(content=kept)
+
+
+# Names -----------------------------------------------------------------------------------------
+
+
+def rename_tools(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """Calls and results name their tool as the target's tool list does."""
+    out: list[Placed] = []
+    for entry in placed:
+        message = entry.message
+        if message.role == "assistant":
+            message = _renamed_calls(entry, mending)
+        elif message.role == "tool" and message.name:
+            name = _name(message.name, mending)
+            if name != message.name:
+                message = message.replace(name=name)
+        out.append(entry if message is entry.message else Placed(entry.at, message))
+    return out
+
+
+def _renamed_calls(entry: Placed, mending: Mending) -> Message:
+    blocks: list[Block] | None = None
+    for index, block in enumerate(entry.message.content):
+        if not isinstance(block, ToolCall):
+            continue
+        name = _name(block.name, mending)
+        if name == block.name:
+            continue
+        blocks = blocks if blocks is not None else list(entry.message.content)
+        blocks[index] = msgspec.structs.replace(block, name=name)
+        if block.name not in mending.names:
+            mending.repair("tool-name", entry.at, f"the call of {block.name!r} goes as {name!r}")
+    return entry.message if blocks is None else entry.message.replace(content=tuple(blocks))
+
+
+def _name(name: str, mending: Mending) -> str:
+    known = mending.names.get(name)
+    if known is not None:
+        return known
+    return name if is_legal_name(name, mending.target) else wire_name(name, mending.target)
