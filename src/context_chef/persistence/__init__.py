@@ -24,12 +24,18 @@ from context_chef.persistence.eviction import (
     EvictionResult,
     FailedEviction,
 )
+from context_chef.persistence.file_system import FileSystemBackend
 from context_chef.persistence.in_memory import InMemoryBackend
+from context_chef.persistence.layouts import FLAT_VFS_LAYOUTS, FileSystemLayout, FileTimes
 from context_chef.persistence.namespace import NamespaceView, PutResult
+from context_chef.persistence.ranking import rank
+from context_chef.persistence.sqlite import SQLiteBackend
 from context_chef.persistence.store import Store
+from context_chef.persistence.threaded import Threaded
 
 __all__ = [
     "CAPABILITIES",
+    "FLAT_VFS_LAYOUTS",
     "AccessRecord",
     "Address",
     "CanAppend",
@@ -44,13 +50,19 @@ __all__ = [
     "EvictionReason",
     "EvictionResult",
     "FailedEviction",
+    "FileSystemBackend",
+    "FileSystemLayout",
+    "FileTimes",
     "HasPhysicalPath",
     "InMemoryBackend",
     "ListedEntry",
     "NamespaceView",
     "PutResult",
+    "SQLiteBackend",
     "SearchHit",
     "StorageBackend",
     "Store",
     "StoredEntry",
+    "Threaded",
+    "rank",
 ]

@@ -6,7 +6,7 @@ import copy
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -196,7 +196,7 @@ def copy_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
     """A dict of its own, however deep the values go."""
     if all(isinstance(value, _FLAT) for value in meta.values()):
         return dict(meta)
-    return cast("dict[str, Any]", copy.deepcopy(dict(meta)))
+    return copy.deepcopy(dict(meta))
 
 
 def sendable(text: str) -> str:

@@ -1,33 +1,125 @@
-"""Ranking of entries by what they say, shared by the backends that keep no index of their own."""
+"""RankedEntries: the search index of backends that keep none on disk."""
 
 from __future__ import annotations
 
+import sqlite3
+import threading
 from collections.abc import Mapping, Sequence
+from typing import cast
 
-from context_chef.persistence.backend import SearchHit, StoredEntry
+import msgspec
+
+from context_chef.persistence.backend import SearchHit, StoredEntry, copy_meta, sendable
+from context_chef.persistence.text_index import (
+    ENTRIES,
+    INDEX,
+    TextIndex,
+    column_text,
+    path_in_column,
+)
+
+_BATCH = 1_000
 
 
 class RankedEntries:
-    """A search index over entries, kept up to date by telling it what changed."""
+    """Ranks the entries of one namespace exactly as `SQLiteBackend` does, without a file.
+
+    It is told what changed and indexes that at the next search. Safe between threads.
+    """
 
     def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        for statement in (*ENTRIES, *INDEX):
+            self._db.execute(statement)
+        self._index = TextIndex()
         self._entries: dict[str, StoredEntry] = {}
+        self._lock = threading.RLock()
+
+    def close(self) -> None:
+        """Free the index."""
+        with self._lock:
+            self._db.close()
 
     def refresh(self, entries: Mapping[str, StoredEntry]) -> None:
-        self._entries = dict(entries)
+        """Make these the entries; those that are the same as before cost nothing."""
+        with self._lock:
+            gone = [path for path in self._entries if path not in entries]
+            changed = [
+                (path, entry)
+                for path, entry in entries.items()
+                if self._entries.get(path) is not entry
+            ]
+            self._db.execute("BEGIN")
+            for path in gone:
+                self._take_out(path)
+            for path, entry in changed:
+                self._take_in(path, entry)
+            self._db.execute("COMMIT")
 
     def change(self, path: str, entry: StoredEntry | None) -> None:
-        if entry is None:
-            self._entries.pop(path, None)
-        else:
-            self._entries[path] = entry
+        """Note what an entry is now, or that it is gone."""
+        with self._lock:
+            if entry is None:
+                self._take_out(path)
+            else:
+                self._take_in(path, entry)
 
     def search(
         self, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
-        found = [
-            SearchHit(path=path, meta=dict(entry.meta), snippet=entry.content[:200])
-            for path, entry in self._entries.items()
-            if path.startswith(prefix) and query.casefold() in entry.content.casefold()
-        ]
-        return found[offset : offset + limit]
+        """The best hits among the paths that begin with `prefix`."""
+        with self._lock:
+            while self._index.behind(self._db):
+                self._db.execute("BEGIN")
+                self._index.catch_up(self._db, _BATCH)
+                self._db.execute("COMMIT")
+            hits = self._index.search(
+                self._db, "", query, prefix=column_text(prefix), limit=limit, offset=offset
+            )
+            return [self._as_stored(hit) for hit in hits]
+
+    def _as_stored(self, hit: SearchHit) -> SearchHit:
+        path = path_in_column(hit.path)
+        return msgspec.structs.replace(hit, path=path, meta=copy_meta(self._entries[path].meta))
+
+    def _take_in(self, path: str, entry: StoredEntry) -> None:
+        known = self._entries.get(path)
+        self._entries[path] = entry
+        content = sendable(entry.content)
+        if known is not None and sendable(known.content) == content:
+            return
+        self._take_out_row(path)
+        row = self._db.execute(
+            "INSERT INTO entries (ns, path, content, meta) VALUES ('', ?, ?, '{}')",
+            (column_text(path), content),
+        ).lastrowid
+        self._index.changed(self._db, cast("int", row))
+
+    def _take_out(self, path: str) -> None:
+        if self._entries.pop(path, None) is not None:
+            self._take_out_row(path)
+
+    def _take_out_row(self, path: str) -> None:
+        row = self._db.execute(
+            "SELECT id, content FROM entries WHERE ns = '' AND path = ?", (column_text(path),)
+        ).fetchone()
+        if row is not None:
+            self._index.forget(self._db, *row)
+            self._db.execute("DELETE FROM entries WHERE id = ?", (row[0],))
+
+
+def rank(
+    entries: Mapping[str, StoredEntry],
+    query: str,
+    *,
+    prefix: str = "",
+    limit: int = 20,
+    offset: int = 0,
+) -> Sequence[SearchHit]:
+    """Search entries that were read anyway, as a backend that searches would."""
+    ranked = RankedEntries()
+    try:
+        ranked.refresh(entries)
+        return ranked.search(query, prefix=prefix, limit=limit, offset=offset)
+    finally:
+        ranked.close()

@@ -1,0 +1,459 @@
+"""FileSystemBackend: one readable file an entry, safe to share between processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple, NoReturn
+
+from filelock import FileLock, Timeout
+
+from context_chef.errors import AddressError, CorruptStoreError, SettingsError, StoreError
+from context_chef.persistence.address import check_namespace, check_path
+from context_chef.persistence.backend import (
+    Clock,
+    ListedEntry,
+    SearchHit,
+    StoredEntry,
+    appended,
+    copy_entry,
+    stored_form,
+    system_clock,
+)
+from context_chef.persistence.directories import Directory, file_times
+from context_chef.persistence.file_tree import FileTree, Place
+from context_chef.persistence.layouts import (
+    FileSystemLayout,
+    FileTimes,
+    Unreadable,
+    dump_entry,
+    is_raw,
+    is_stat_only,
+    listed_meta,
+    load_entry,
+)
+from context_chef.persistence.names import LOCK_NAME, TEMPORARY, names_of
+from context_chef.persistence.ranking import RankedEntries
+
+_POLL: Final = 0.001
+_DEEPEST: Final = 100
+"""Folders on the way to a file are held open, and a process may hold so many only."""
+
+
+class FileSystemBackend:
+    """Keeps every entry as a file below `root`, named like its path.
+
+    `notes/dir/plan.md` is the file `dir/plan.md` in the folder `notes`. `vfs` and `archive` hold
+    the bare content, other namespaces a JSON envelope of content and meta; `layouts` changes that
+    a namespace. Listings are in code-point order, segment by segment, hidden files left out. Files
+    are readable by their owner only, are written whole or not at all, and have reached the disk
+    when a write returns (unless `durable` is False). Changes of a namespace exclude each other,
+    also between processes, by the file `.lock` in its folder; a change that waits longer than
+    `lock_timeout` seconds raises StoreError. Links below the root are refused.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        layouts: Mapping[str, FileSystemLayout] | None = None,
+        clock: Clock = system_clock,
+        durable: bool = True,
+        lock_timeout: float = 30.0,
+    ) -> None:
+        if not lock_timeout >= 0:
+            raise SettingsError(f"`lock_timeout` must not be negative, but is {lock_timeout!r}.")
+        self.root = Path(root)
+        self._layouts = dict(layouts or {})
+        self._clock = clock
+        self._durable = durable
+        self._lock_timeout = lock_timeout
+        self._guard = threading.Lock()
+        self._locks: dict[Path, tuple[threading.Lock, FileLock]] = {}
+        self._blurred: bool | None = None
+        self._cache: dict[str, dict[str, _Cached]] = {}
+        self._ranked: dict[str, RankedEntries] = {}
+
+    def read(self, ns: str, path: str) -> StoredEntry | None:
+        with self._opened(ns, path) as tree:
+            return None if tree is None else self._read(tree, ns, path)
+
+    def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        entry = stored_form(entry)
+        with self._changing(ns, path) as tree:
+            self._refuse_damaged(tree, ns, path)
+            self._put(tree, ns, path, entry)
+
+    def delete(self, ns: str, path: str) -> bool:
+        with self._opened(ns, path) as tree:
+            if tree is None:
+                return False
+        with self._changing(ns, path) as tree:
+            return self._remove(tree, ns, path)
+
+    def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+        layout = self._layout(ns)
+        if not is_stat_only(layout, ns):
+            return [
+                ListedEntry(path=path, meta=listed_meta(entry))
+                for path, entry in self.read_all(ns, prefix).items()
+            ]
+        listed: list[ListedEntry] = []
+        with self._opened(ns) as tree:
+            for path, place in self._files(tree, ns, prefix):
+                facts = place.directory.facts(place.name)
+                if facts is not None:
+                    created, updated = file_times(facts)
+                    meta = {"createdAt": created, "updatedAt": updated, "bytes": facts.st_size}
+                    listed.append(ListedEntry(path=path, meta=meta))
+        return listed
+
+    def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+        return {path: copy_entry(entry) for path, entry in self._load(ns, prefix).items()}
+
+    def exists(self, ns: str, path: str) -> bool:
+        """Whether an entry is there; also true for a folder of entries."""
+        segments = self._segments(ns, path)
+        with self._opened(ns, path) as tree:
+            if tree is None or segments is None:
+                return tree is not None and segments is None
+            return tree.find(segments) is not None or tree.is_folder(segments)
+
+    def append(self, ns: str, path: str, content: str) -> None:
+        with self._changing(ns, path) as tree:
+            before = self._read(tree, ns, path)
+            self._put(tree, ns, path, appended(before, content, self._clock()))
+
+    def compare_and_swap(
+        self, ns: str, path: str, expected: StoredEntry | None, new: StoredEntry | None
+    ) -> bool:
+        new = None if new is None else stored_form(new)
+        with self._changing(ns, path) as tree:
+            current = self._read(tree, ns, path)
+            if current != expected:
+                return False
+            if new is not None:
+                self._put(tree, ns, path, new)
+            elif current is not None:
+                self._remove(tree, ns, path)
+            return True
+
+    def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
+        return self.read_all(ns)
+
+    def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
+        """Every entry is written before anything is deleted, so a crash loses nothing.
+
+        A file that is damaged is left where it is unless `data` has its path.
+        """
+        fresh = {path: stored_form(entry) for path, entry in data.items()}
+        for path in fresh:
+            if self._segments(ns, path) is None:
+                self._refuse_name(ns, path)
+        with self._changing(ns) as tree:
+            known = [path for path, _ in self._files(tree, ns, "")]
+            for path, entry in fresh.items():
+                self._put(tree, ns, path, entry)
+            for path in known:
+                if path not in fresh and not self._is_damaged(tree, ns, path):
+                    self._remove(tree, ns, path)
+
+    def physical_path(self, ns: str, path: str) -> str | None:
+        segments = self._segments(ns, path)
+        if segments is None:
+            return None
+        with self._opened(ns, path) as tree:
+            place = None if tree is None else tree.find(segments)
+            if place is not None:
+                return str(place.directory.path / place.name)
+        parts = [name for segment in segments for name in names_of(segment)]
+        return str(self._folder(ns).joinpath(*parts))
+
+    def search(
+        self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
+    ) -> Sequence[SearchHit]:
+        entries = self._load(ns, "")
+        with self._guard:
+            ranked = self._ranked.setdefault(ns, RankedEntries())
+        ranked.refresh(entries)
+        return ranked.search(query, prefix=prefix, limit=limit, offset=offset)
+
+    def namespaces(self) -> Sequence[str]:
+        """The namespaces that have a folder below the root, or a layout whose folder is there."""
+        found = {ns for ns in self._layouts if self._folder(ns).is_dir()}
+        root = Directory.open(self.root)
+        if root is not None:
+            with root, ExitStack() as stack:
+                tree = FileTree(root, stack)
+                found |= {ns for ns in tree.folders() if self._layout(ns).dir is None}
+        return sorted(found)
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with the files, one sentence each. Changes nothing."""
+        for ns in self.namespaces():
+            with self._opened(ns) as tree:
+                if tree is None:
+                    continue
+                for path, _ in self._files(tree, ns, ""):
+                    try:
+                        self._read(tree, ns, path)
+                    except StoreError as error:
+                        yield str(error)
+                yield from (
+                    f"{str(file)!r} is left over from a write that was cut short; `gc` removes it."
+                    for file in tree.strays(TEMPORARY)
+                )
+
+    def remove_leftovers(self) -> int:
+        """Remove what writers that were killed left behind; answers how many files that were."""
+        removed = 0
+        for ns in self.namespaces():
+            with self._changing(ns) as tree:
+                removed += tree.remove_strays(TEMPORARY)
+        return removed
+
+    # Entries
+
+    def _read(self, tree: FileTree, ns: str, path: str) -> StoredEntry | None:
+        segments = self._segments(ns, path)
+        place = None if segments is None else tree.find(segments)
+        return None if place is None else self._load_place(place, ns, path)
+
+    def _load_place(self, place: Place, ns: str, path: str) -> StoredEntry | None:
+        body = place.directory.read(place.name)
+        if body is None:
+            return None
+        times = FileTimes(len(body.data), body.created_at, body.updated_at)
+        try:
+            return load_entry(body.data, times, self._layout(ns), ns)
+        except Unreadable as error:
+            raise CorruptStoreError(
+                f"{path!r} in namespace {ns!r} is damaged: {error}. Its file is "
+                f"{str(place.directory.path / place.name)!r}; mend or delete it."
+            ) from error
+
+    def _put(self, tree: FileTree, ns: str, path: str, entry: StoredEntry) -> None:
+        segments = self._segments(ns, path)
+        if segments is None:
+            self._refuse_name(ns, path)
+        layout = self._layout(ns)
+        updated: object = entry.meta.get("updatedAt") if is_raw(layout, ns) else None
+        place = tree.find(segments) or tree.make(segments)
+        place.directory.write(
+            place.name,
+            dump_entry(entry, layout, ns),
+            # A bare content has nowhere else to keep when it was changed.
+            updated_at=updated if isinstance(updated, int) and 0 < updated < 2**42 else None,
+            durable=self._durable,
+        )
+
+    def _remove(self, tree: FileTree, ns: str, path: str) -> bool:
+        segments = self._segments(ns, path)
+        removed = False
+        while segments is not None and (place := tree.find(segments)) is not None:
+            removed = place.directory.remove(place.name, durable=self._durable) or removed
+        return removed
+
+    def _refuse_damaged(self, tree: FileTree, ns: str, path: str) -> None:
+        """A file that cannot be read may still be worth something to somebody."""
+        if not is_stat_only(self._layout(ns), ns):
+            self._read(tree, ns, path)
+
+    def _is_damaged(self, tree: FileTree, ns: str, path: str) -> bool:
+        try:
+            self._read(tree, ns, path)
+        except CorruptStoreError:
+            return True
+        return False
+
+    def _load(self, ns: str, prefix: str) -> dict[str, StoredEntry]:
+        """Every readable entry; files that did not change since the last time are not read."""
+        before = self._cache.get(ns, {})
+        entries: dict[str, StoredEntry] = {}
+        cached: dict[str, _Cached] = {}
+        with self._opened(ns) as tree:
+            for path, place in self._files(tree, ns, prefix):
+                facts = place.directory.facts(place.name)
+                if facts is None:
+                    continue
+                mark = _Mark.of(facts)
+                known = before.get(path)
+                if known is not None and known.mark == mark:
+                    entries[path], cached[path] = known.entry, known
+                    continue
+                with suppress(CorruptStoreError, AddressError):
+                    entry = self._load_place(place, ns, path)
+                    if entry is not None:
+                        entries[path] = entry
+                        if mark.is_settled():
+                            cached[path] = _Cached(mark, entry)
+        # Reading a part must not throw away what is known of the rest.
+        self._cache[ns] = {**before, **cached} if prefix else cached
+        return entries
+
+    def _files(self, tree: FileTree | None, ns: str, prefix: str) -> Iterator[tuple[str, Place]]:
+        layout = self._layout(ns)
+        if tree is None:
+            return
+        for file, place in tree.files(prefix if layout.decode is None else ""):
+            path = layout.path_of(file)
+            if path is not None and path.startswith(prefix):
+                yield path, place
+
+    # Paths
+
+    def _layout(self, ns: str) -> FileSystemLayout:
+        return self._layouts.get(ns, _PLAIN)
+
+    def _folder(self, ns: str) -> Path:
+        named = self._layout(ns).dir
+        return self.root.joinpath(*(names_of(ns) if named is None else (named,)))
+
+    def _segments(self, ns: str, path: str) -> list[str] | None:
+        """The segments of the file; None for a path that can name no file of this namespace."""
+        if self._layout(ns).dir is None:
+            check_namespace(ns)
+        check_path(path, ns)
+        if "\\" in path or path.startswith("/"):
+            raise AddressError(
+                f"{path!r} cannot be a path in namespace {ns!r}: it is relative to the namespace, "
+                "with `/` between its parts."
+            )
+        layout = self._layout(ns)
+        if not layout.owns(path):
+            return None
+        file = layout.file_of(path)
+        check_path(file, ns)
+        segments: list[str] = []
+        for segment in file.split("/"):
+            if segment == "..":
+                segments.pop()
+            elif segment != ".":
+                segments.append(segment)
+        if len(segments) > _DEEPEST:
+            raise AddressError(
+                f"{path[:80]!r}… cannot be a path in namespace {ns!r}: it is nested more than "
+                f"{_DEEPEST} folders deep."
+            )
+        return segments if any(segments) else None
+
+    def _refuse_name(self, ns: str, path: str) -> NoReturn:
+        if not self._layout(ns).owns(path):
+            raise AddressError(
+                f"{path!r} is no name that the layout of namespace {ns!r} gives to its files."
+            )
+        raise AddressError(f"{path!r} names no entry in namespace {ns!r}; give it a name.")
+
+    # Directories and locks
+
+    @contextmanager
+    def _opened(self, ns: str, path: str = "") -> Generator[FileTree | None]:
+        self._segments(ns, path)
+        with self._explaining(ns, path), ExitStack() as stack:
+            base = self._open_folder(ns, stack)
+            yield None if base is None else FileTree(base, stack, blurred=self._is_blurred(base))
+
+    @contextmanager
+    def _changing(self, ns: str, path: str = "") -> Generator[FileTree]:
+        self._segments(ns, path)
+        with self._explaining(ns, path), ExitStack() as stack:
+            base = self._open_folder(ns, stack) or self._make_folder(ns, stack)
+            inside, between = self._lock_of(base.path)
+            stack.enter_context(inside)
+            base.is_file(LOCK_NAME)  # refuses a link that would lock, and so empty, another file
+            try:
+                stack.enter_context(
+                    between.acquire(timeout=self._lock_timeout, poll_interval=_POLL)
+                )
+            except Timeout as error:
+                raise StoreError(
+                    f"{between.lock_file!r} stayed locked by another process for "
+                    f"{self._lock_timeout:g} seconds; try again, or raise `lock_timeout`."
+                ) from error
+            yield FileTree(base, stack, blurred=self._is_blurred(base))
+
+    def _open_folder(self, ns: str, stack: ExitStack) -> Directory | None:
+        root = Directory.open(self.root)
+        if root is None:
+            return None
+        folder: Directory | None = stack.enter_context(root)
+        for name in self._folder_names(ns):
+            folder = None if folder is None else folder.folder(name)
+            if folder is not None:
+                stack.enter_context(folder)
+        return folder
+
+    def _make_folder(self, ns: str, stack: ExitStack) -> Directory:
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        root = Directory.open(self.root)
+        if root is None:
+            raise StoreError(f"{str(self.root)!r} is no folder; give `root` one.")
+        folder = stack.enter_context(root)
+        for name in self._folder_names(ns):
+            folder.make_folder(name)
+            inner = folder.folder(name)
+            if inner is None:
+                raise StoreError(f"{str(folder.path / name)!r} is in the way of a folder.")
+            folder = stack.enter_context(inner)
+        return folder
+
+    def _folder_names(self, ns: str) -> tuple[str, ...]:
+        named = self._layout(ns).dir
+        if named is None:
+            return names_of(ns)
+        return tuple(part for part in Path(named).parts if part != ".")
+
+    def _lock_of(self, folder: Path) -> tuple[threading.Lock, FileLock]:
+        folder = folder.absolute()
+        with self._guard:
+            if folder not in self._locks:
+                between = FileLock(folder / LOCK_NAME, mode=0o600, thread_local=False)
+                self._locks[folder] = (threading.Lock(), between)
+            return self._locks[folder]
+
+    def _is_blurred(self, base: Directory) -> bool:
+        """Whether this file system takes `.LOCK` for `.lock`; unknown while there is no lock."""
+        if self._blurred is None and base.kind(LOCK_NAME) is not None:
+            self._blurred = base.kind(LOCK_NAME.upper()) is not None
+        return bool(self._blurred)
+
+    @contextmanager
+    def _explaining(self, ns: str, path: str) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = f"{path!r} in namespace {ns!r}" if path else f"Namespace {ns!r}"
+            hint = "; free some space" if error.errno == errno.ENOSPC else ""
+            raise StoreError(
+                f"{what} of {str(self.root)!r} could not be used: {error}{hint}."
+            ) from error
+
+
+class _Mark(NamedTuple):
+    """What tells whether a file is still the one that was read."""
+
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+    @classmethod
+    def of(cls, facts: os.stat_result) -> _Mark:
+        return cls(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+
+    def is_settled(self) -> bool:
+        """Whether a later change is sure to show: clocks of file systems tick slowly."""
+        return time.time_ns() - self.changed > 100_000_000
+
+
+class _Cached(NamedTuple):
+    mark: _Mark
+    entry: StoredEntry
+
+
+_PLAIN: Final = FileSystemLayout()

@@ -1,0 +1,122 @@
+"""The SQLite file: opening it, its versions, and the way from each to the next."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from context_chef.errors import StoreError
+from context_chef.persistence.text_index import ENTRIES, INDEX, INDEX_TABLES, INDEX_VERSION
+
+APPLICATION_ID: Final = 0x43_68_65_66
+"""Tells our files from those of others: `Chef` in ASCII."""
+
+
+def open_database(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
+    """Open the file, making or migrating it when necessary.
+
+    Raises StoreError for a file of a newer version or of another program, sqlite3.Error for the
+    rest.
+    """
+    _make_private(path)
+    db = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA cache_size = -16000")
+        if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            db.execute("PRAGMA journal_mode = WAL")
+        if not _is_current(db):
+            _migrate(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def rebuild_search_index(db: sqlite3.Connection) -> None:
+    """Throw the search index away; every entry waits to be indexed again."""
+    for table in INDEX_TABLES:
+        db.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in INDEX:
+        db.execute(statement)
+    db.execute("UPDATE settings SET index_version = ?", (INDEX_VERSION,))
+
+
+def _first(db: sqlite3.Connection) -> None:
+    """Version 1: the entries."""
+    _run(db, ENTRIES)
+
+
+def _second(db: sqlite3.Connection) -> None:
+    """Version 2: the search index, which has a version of its own."""
+    db.execute("CREATE TABLE settings (index_version INTEGER NOT NULL)")
+    db.execute("INSERT INTO settings VALUES (0)")
+
+
+MIGRATIONS: Final[Sequence[Callable[[sqlite3.Connection], None]]] = (_first, _second)
+"""What makes each version of the file out of the one before it. Never changed, only added to."""
+
+
+def _is_current(db: sqlite3.Connection) -> bool:
+    ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if not ours or version != len(MIGRATIONS):
+        return False
+    return db.execute("SELECT index_version FROM settings").fetchone()[0] == INDEX_VERSION
+
+
+def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    """One transaction, so that a crash on the way leaves the file as it was."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        _refuse_foreign(db, path)
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        for step in MIGRATIONS[version:]:
+            step(db)
+        (indexed,) = db.execute("SELECT index_version FROM settings").fetchone()
+        if indexed < INDEX_VERSION:
+            rebuild_search_index(db)
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+
+
+def _refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
+    owner = db.execute("PRAGMA application_id").fetchone()[0]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if owner != APPLICATION_ID and (owner or version or tables):
+        raise StoreError(
+            f"{str(path)!r} is a SQLite file of another program; give `path` a file of its own."
+        )
+    newer = version > len(MIGRATIONS)
+    if not newer and version == len(MIGRATIONS) and tables:
+        (indexed,) = db.execute("SELECT index_version FROM settings").fetchone()
+        newer = indexed > INDEX_VERSION
+    if newer:
+        raise StoreError(
+            f"{str(path)!r} was written by a newer version of context-chef (its format is "
+            f"{version}, this one knows up to {len(MIGRATIONS)}); upgrade context-chef, or use "
+            "another file."
+        )
+
+
+def _make_private(path: Path) -> None:
+    """SQLite gives its side files the permissions of the file, so that one is made first."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _run(db: sqlite3.Connection, statements: Sequence[str]) -> None:
+    for statement in statements:
+        db.execute(statement)

@@ -1,0 +1,348 @@
+"""TextIndex: ranked full-text search over the entries of a SQLite database."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
+
+from context_chef.persistence.backend import SearchHit, sendable
+from context_chef.persistence.passages import passages_of, snippet_of
+from context_chef.persistence.words import needles_of, query_words, words_of
+
+INDEX_VERSION: Final = 1
+"""Counts up whenever words or passages are made differently; the index is then built anew."""
+
+ENTRIES: Final = (
+    "CREATE TABLE entries (id INTEGER PRIMARY KEY, ns TEXT NOT NULL, path TEXT NOT NULL, "
+    "content TEXT NOT NULL, meta TEXT NOT NULL, UNIQUE (ns, path))",
+)
+INDEX: Final = (
+    "CREATE TABLE pending (entry INTEGER PRIMARY KEY)",
+    "INSERT INTO pending SELECT id FROM entries",
+    "CREATE TABLE passages (id INTEGER PRIMARY KEY, entry INTEGER NOT NULL, "
+    "line INTEGER NOT NULL, message INTEGER, role TEXT, length INTEGER NOT NULL, text TEXT)",
+    "CREATE INDEX passages_of_entry ON passages (entry)",
+    "CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'ascii')",
+    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab ('words', 'row')",
+    "CREATE VIRTUAL TABLE grams USING fts5 "
+    "(text, tokenize = 'trigram', detail = 'none', content = '')",
+    "CREATE TABLE totals (passages INTEGER NOT NULL, words INTEGER NOT NULL)",
+    "INSERT INTO totals VALUES (0, 0)",
+)
+"""What the index keeps beside the entries. All of it can be made anew from them."""
+INDEX_TABLES: Final = ("vocabulary", "words", "grams", "passages", "totals", "pending")
+
+_K1: Final = 1.2
+_B: Final = 0.75
+_SMALL: Final = 300
+"""So many passages are all scored; of more, those with the rarer words of the query are."""
+_ENOUGH: Final = 2_000
+"""Postings read for one query, about: this bounds the time a search takes."""
+_MAX_LIMIT: Final = 1_000
+
+
+class _Candidate(NamedTuple):
+    id: int
+    entry: int
+    path: str
+    message: int | None
+    length: int
+    words: str
+
+
+class TextIndex:
+    """Ranks passages by BM25 over split words, and finds what words cannot by its trigrams.
+
+    Lives in the database of the entries and sees them through the caller's transaction. An entry
+    that is new or changed is indexed by `catch_up`, so that many writes cost one round of indexing.
+    """
+
+    def __init__(self) -> None:
+        self._frequencies: dict[str, int] = {}
+        self._counted_at = 0
+
+    def changed(self, db: sqlite3.Connection, entry: int) -> None:
+        """Note that an entry is new, or has another content since it was forgotten."""
+        db.execute("INSERT OR IGNORE INTO pending VALUES (?)", (entry,))
+
+    def forget(self, db: sqlite3.Connection, entry: int, content: str) -> None:
+        """Take an entry out, before its row changes. `content` is what the row still holds."""
+        if db.execute("DELETE FROM pending WHERE entry = ?", (entry,)).rowcount:
+            return
+        rows = db.execute("SELECT id, length, text FROM passages WHERE entry = ?", (entry,))
+        gone = rows.fetchall()
+        for row, _, text in gone:
+            db.execute("DELETE FROM words WHERE rowid = ?", (row,))
+            db.execute(
+                "INSERT INTO grams (grams, rowid, text) VALUES ('delete', ?, ?)",
+                (row, content if text is None else text),
+            )
+        db.execute("DELETE FROM passages WHERE entry = ?", (entry,))
+        _count(db, -len(gone), -sum(length for _, length, _ in gone))
+
+    def behind(self, db: sqlite3.Connection) -> bool:
+        """Whether some entry is not indexed yet."""
+        return db.execute("SELECT 1 FROM pending LIMIT 1").fetchone() is not None
+
+    def catch_up(self, db: sqlite3.Connection, limit: int) -> int:
+        """Index up to `limit` entries that are not yet; answers how many there were."""
+        rows = db.execute(
+            "SELECT e.id, e.content FROM pending JOIN entries e ON e.id = pending.entry "
+            "ORDER BY e.id LIMIT ?",
+            (limit,),
+        ).fetchall()
+        passages, length = 0, 0
+        for entry, content in rows:
+            for passage in passages_of(content):
+                words = words_of(passage.text)
+                whole = passage.text == content
+                row = db.execute(
+                    "INSERT INTO passages (entry, line, message, role, length, text) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    (
+                        entry,
+                        passage.line,
+                        passage.message,
+                        passage.role,
+                        len(words),
+                        None if whole else passage.text,
+                    ),
+                ).lastrowid
+                db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, " ".join(words)))
+                db.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (row, passage.text))
+                passages += 1
+                length += len(words)
+            db.execute("DELETE FROM pending WHERE entry = ?", (entry,))
+        _count(db, passages, length)
+        return len(rows)
+
+    def search(
+        self, db: sqlite3.Connection, ns: str, query: str, *, prefix: str, limit: int, offset: int
+    ) -> Sequence[SearchHit]:
+        """The best hits: one an entry, or one a message where the entry is an archived span."""
+        query = sendable(query)
+        limit, offset = min(max(limit, 0), _MAX_LIMIT), max(offset, 0)
+        needed = limit + offset
+        if not limit or not query.strip():
+            return []
+        scope = _Scope(ns, prefix)
+        ranked = self._ranked(db, scope, query_words(query), query.strip().lower(), needed)
+        if len(ranked) < needed:
+            known = {(hit.entry, hit.message) for hit, _ in ranked}
+            ranked += [
+                (hit, 0.0)
+                for hit in _containing(db, scope, query.strip(), needed)
+                if (hit.entry, hit.message) not in known
+            ]
+            ranked = _one_each(ranked)
+        return [_hit(db, candidate, score, query) for candidate, score in ranked[offset:needed]]
+
+    def _ranked(
+        self,
+        db: sqlite3.Connection,
+        scope: _Scope,
+        terms: Sequence[str],
+        literal: str,
+        needed: int,
+    ) -> list[tuple[_Candidate, float]]:
+        count, words = db.execute("SELECT passages, words FROM totals").fetchone()
+        frequencies = self._document_frequencies(db, terms, count)
+        known = sorted((term for term in terms if frequencies[term]), key=frequencies.__getitem__)
+        if not known:
+            return []
+        weights = {
+            term: math.log(1 + (count - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
+            for term in known
+        }
+        possible = sum(weights.values())
+        average = max(words / max(count, 1), 1.0)
+        scored: list[tuple[_Candidate, float]] = []
+        for candidate in self._candidates(db, scope, known, frequencies, needed):
+            counts = Counter(candidate.words.split(" "))
+            norm = _K1 * (1 - _B + _B * candidate.length / average)
+            score, covered = 0.0, 0.0
+            for term, weight in weights.items():
+                if times := counts[term]:
+                    score += weight * times * (_K1 + 1) / (times + norm)
+                    covered += weight
+            if score:
+                scored.append((candidate, score * (0.6 + 0.4 * covered / possible)))
+        scored.sort(key=_best_first)
+        return _one_each(scored)
+
+    def _candidates(
+        self,
+        db: sqlite3.Connection,
+        scope: _Scope,
+        terms: Sequence[str],
+        frequencies: Mapping[str, int],
+        needed: int,
+    ) -> Sequence[_Candidate]:
+        """Passages worth scoring. `terms` come rarest first."""
+        small = db.execute(
+            f"SELECT count(*) FROM (SELECT 1 {_SCOPED} LIMIT {_SMALL + 1})", scope.bounds
+        ).fetchone()[0]
+        if small <= _SMALL:
+            all_of_them = db.execute(f"SELECT {_COLUMNS} {_SCOPED_WORDS}", scope.bounds)
+            return [_Candidate(*row) for row in all_of_them]
+        chosen, postings = [terms[0]], frequencies[terms[0]]
+        for term in terms[1:]:
+            if postings + frequencies[term] > _ENOUGH:
+                break
+            chosen.append(term)
+            postings += frequencies[term]
+        rows: list[Any] = []
+        wanted = max(100, needed * 3)
+        if postings <= _ENOUGH:
+            rows = db.execute(
+                f"SELECT {_COLUMNS} {_MATCHING} ORDER BY bm25(words) LIMIT ?",
+                (" OR ".join(chosen), *scope.bounds, wanted),
+            ).fetchall()
+        else:
+            # Every word of the query is common: passages with all of them first.
+            rows = self._newest(db, scope, " AND ".join(terms), wanted)
+        if len(rows) < needed and (len(chosen) < len(terms) or postings > _ENOUGH):
+            rows += self._newest(db, scope, " OR ".join(terms), wanted)
+        return list({row[0]: _Candidate(*row) for row in rows}.values())
+
+    def _newest(self, db: sqlite3.Connection, scope: _Scope, match: str, wanted: int) -> list[Any]:
+        return db.execute(
+            f"SELECT {_COLUMNS} {_NEWEST} LIMIT ?",
+            (match, _ENOUGH * 5, *scope.bounds, wanted),
+        ).fetchall()
+
+    def _document_frequencies(
+        self, db: sqlite3.Connection, terms: Sequence[str], count: int
+    ) -> dict[str, int]:
+        """How many passages hold each term. Counting a common one is slow, so it is remembered."""
+        if abs(count - self._counted_at) > self._counted_at // 20:
+            self._frequencies.clear()
+            self._counted_at = count
+        found: dict[str, int] = {}
+        for term in terms:
+            known = self._frequencies.get(term)
+            if known is None:
+                row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (term,)).fetchone()
+                known = 0 if row is None else int(row[0])
+                if known > _SMALL and len(self._frequencies) < 10_000:
+                    self._frequencies[term] = known
+            found[term] = known
+        return found
+
+
+class _Scope:
+    """Where to search: a namespace, and in it the paths that begin with a prefix."""
+
+    def __init__(self, ns: str, prefix: str) -> None:
+        self.bounds = (ns, prefix, after_prefix(prefix))
+
+
+def after_prefix(prefix: str) -> str:
+    """A bound above every text that begins with `prefix`, in code-point order."""
+    return prefix + "\U0010ffff" * 4
+
+
+_UNINDEXED: Final = "FROM entries e WHERE NOT EXISTS (SELECT 1 FROM indexed i WHERE i.entry = e.id)"
+_COLUMNS: Final = "p.id, p.entry, e.path, p.message, p.length, w.text"
+_WITHIN: Final = "e.ns = ? AND e.path >= ? AND e.path <= ?"
+_SCOPED: Final = f"FROM entries e JOIN passages p ON p.entry = e.id WHERE {_WITHIN}"
+_SCOPED_WORDS: Final = (
+    "FROM entries e JOIN passages p ON p.entry = e.id JOIN words w ON w.rowid = p.id "
+    f"WHERE {_WITHIN}"
+)
+_MATCHING: Final = (
+    "FROM words w JOIN passages p ON p.id = w.rowid JOIN entries e ON e.id = p.entry "
+    f"WHERE words MATCH ? AND {_WITHIN}"
+)
+_NEWEST: Final = (
+    "FROM (SELECT rowid AS found FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?) "
+    "JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry "
+    f"JOIN words w ON w.rowid = p.id WHERE {_WITHIN}"
+)
+
+
+def _containing(db: sqlite3.Connection, scope: _Scope, text: str, needed: int) -> list[_Candidate]:
+    """Passages that hold the very text, whatever its case: the words' safety net."""
+    columns = "p.id, p.entry, e.path, p.message, p.length, ''"
+    holds = "instr(lower(coalesce(p.text, e.content)), lower(?)) > 0"
+    if len(text) >= 3:
+        grams = " AND ".join(
+            f'"{gram}"' for gram in dict.fromkeys(_quoted(text, at) for at in range(len(text) - 2))
+        )
+        found = (
+            f"FROM (SELECT rowid AS found FROM grams WHERE grams MATCH ? LIMIT {_ENOUGH}) "
+            "JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry "
+            f"WHERE {_WITHIN} AND {holds} ORDER BY e.path, p.id LIMIT ?"
+        )
+        rows = db.execute(f"SELECT {columns} {found}", (grams, *scope.bounds, text, needed * 2))
+    else:
+        # Too short for trigrams; a bounded look at what is there has to do.
+        rows = db.execute(
+            f"SELECT {columns} FROM (SELECT p.* {_SCOPED} LIMIT {_ENOUGH * 5}) p "
+            f"JOIN entries e ON e.id = p.entry WHERE {holds} ORDER BY e.path, p.id LIMIT ?",
+            (*scope.bounds, text, needed * 2),
+        )
+    return [_Candidate(*row) for row in rows]
+
+
+def _quoted(text: str, at: int) -> str:
+    return text[at : at + 3].replace('"', '""')
+
+
+def _one_each(ranked: list[tuple[_Candidate, float]]) -> list[tuple[_Candidate, float]]:
+    """The best passage of every entry, or of every message of a span."""
+    seen: set[tuple[int, int | None]] = set()
+    kept: list[tuple[_Candidate, float]] = []
+    for candidate, score in ranked:
+        key = (candidate.entry, candidate.message)
+        if key not in seen:
+            seen.add(key)
+            kept.append((candidate, score))
+    return kept
+
+
+def _best_first(item: tuple[_Candidate, float]) -> tuple[float, str, int]:
+    """Equal scores in code-point order of the path, so that an answer is always the same."""
+    return (-round(item[1], 9), item[0].path, item[0].id)
+
+
+def _hit(db: sqlite3.Connection, candidate: _Candidate, score: float, query: str) -> SearchHit:
+    row = db.execute(
+        "SELECT coalesce(p.text, e.content), e.meta, p.line, p.message, p.role "
+        "FROM passages p JOIN entries e ON e.id = p.entry WHERE p.id = ?",
+        (candidate.id,),
+    ).fetchone()
+    text, meta, line, message, role = row
+    snippet, within = snippet_of(text, needles_of(query))
+    return SearchHit(
+        path=candidate.path,
+        meta=cast("dict[str, Any]", json.loads(meta)),
+        snippet=snippet,
+        score=score,
+        line=line + within - 1,
+        message=message,
+        role=role,
+    )
+
+
+def _count(db: sqlite3.Connection, passages: int, words: int) -> None:
+    db.execute("UPDATE totals SET passages = passages + ?, words = words + ?", (passages, words))
+
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]|\ufffd(?=\0)")
+_ESCAPED: Final = re.compile("\ufffd\0([0-9a-f]{4})")
+
+
+def column_text(path: str) -> str:
+    """A path as SQLite can hold it: halves of surrogate pairs are spelled out."""
+    return _SURROGATES.sub(lambda found: f"\ufffd\0{ord(found[0]):04x}", path)
+
+
+def path_in_column(text: str) -> str:
+    """The path that `column_text` was given."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
