@@ -1,4 +1,4 @@
-"""Which lines of an output look like errors, so that a cut never takes away why something failed."""
+"""Which lines of an output look like errors, so that a cut never hides why something failed."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _CLUE: Final = re.compile(
 _CODE: Final = re.compile(
     r"""
       [;{(,]\s*$ | => | \$\{
-    | ^\W*\d*\W*(?:import|from|def|class|function|const|let|var|export|return|raise|throw|except|catch
-        |try|if|elif|else|for|while|switch|case|async|await|public|private|static|new)\b.*[:({=;]
+    | ^\W*\d*\W*(?:import|from|def|class|function|const|let|var|export|return|raise|throw
+        |except|catch|try|if|elif|else|for|while|switch|case|async|await|public|private|static|new)\b.*[:({=;]
     | \b(?:throw\ new|console\.\w+|catch\ ?\(|except\ \w+|raise\ \w+|logger\.\w+|log\.\w+)
     | ^\W*\d*[\s|:→]*(?:\*|//|\#|/\*|<!--)\s
     | ^[+-]\s{2,}

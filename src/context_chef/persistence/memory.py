@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any
 
-import msgspec
-
-from context_chef.bridge import MaybeAwaitable, run_sync, settle
-from context_chef.errors import ContextChefError, InputError, SettingsError
+from context_chef.bridge import run_sync, settle
+from context_chef.errors import InputError, SettingsError
+from context_chef.events import Logger, MemoryChanged, MemoryExpired
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry
+from context_chef.persistence.memory_config import (
+    MEMORY_NAMESPACE,
+    HookErrors,
+    MemoryArtifacts,
+    MemoryConfig,
+    MemorySnapshot,
+    Refusal,
+)
 from context_chef.persistence.memory_entry import (
     TTL,
     UNSET,
@@ -26,101 +32,10 @@ from context_chef.persistence.memory_entry import (
 )
 from context_chef.persistence.memory_scan import MemoryScan
 from context_chef.persistence.memory_turns import TURNS_NAMESPACE, TurnCounter
-from context_chef.persistence.notices import (
-    MEMORY_CHANGED,
-    MEMORY_EXPIRED,
-    Emit,
-    Logs,
-    MemoryChange,
-    emit_nothing,
-    log_of_library,
-)
+from context_chef.persistence.notices import Emit, emit_nothing, log_of_library
 from context_chef.persistence.store import Store
 from context_chef.prompts import memory as wording
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
-
-MEMORY_NAMESPACE = "memory"
-
-Selector: TypeAlias = Callable[[Sequence[MemoryEntry]], MaybeAwaitable[Sequence[MemoryEntry]]]
-Veto: TypeAlias = Callable[[str, str | None, str | None], MaybeAwaitable[object]]
-ChangedHook: TypeAlias = Callable[[MemoryChange], MaybeAwaitable[object]]
-ExpiredHook: TypeAlias = Callable[[MemoryEntry], MaybeAwaitable[object]]
-HookErrors: TypeAlias = Literal["raise", "log"]
-Refusal: TypeAlias = Literal["not-allowed", "exists", "absent", "vetoed"]
-"""Why a validated change was not made."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryConfig:
-    """How memory behaves.
-
-    `default_ttl` restarts with every write that gives no lifetime of its own. `allowed_keys` limits
-    the validated methods and the model's tools; None allows every key, an empty list none.
-    `selector` picks and orders what is shown. `on_memory_update(key, value, old_value)` is asked
-    before a validated change (`value` is None for a deletion) and vetoes it with a falsy answer.
-    `on_memory_changed` comes after a change, `on_memory_expired` before an expired entry goes; an
-    error in a hook reaches the caller. Hooks and selector may be async.
-    """
-
-    store: Store | StorageBackend | None = None
-    default_ttl: TTL = None
-    allowed_keys: Sequence[str] | None = None
-    selector: Selector | None = None
-    on_memory_update: Veto | None = None
-    on_memory_changed: ChangedHook | None = None
-    on_memory_expired: ExpiredHook | None = None
-    memory_placement: Literal["after_system", "before_history_tail"] = "after_system"
-
-    def __post_init__(self) -> None:
-        if self.memory_placement not in ("after_system", "before_history_tail"):
-            raise SettingsError(
-                f"`memory_placement` cannot be {self.memory_placement!r}; it is 'after_system' or "
-                "'before_history_tail'."
-            )
-        try:
-            check_ttl(self.default_ttl)
-        except ContextChefError as error:
-            raise SettingsError(f"`default_ttl`: {error}") from error
-        keys: object = self.allowed_keys
-        if keys is not None:
-            if isinstance(keys, str) or not isinstance(keys, Sequence):
-                raise SettingsError(f"`allowed_keys` is a list of keys or None, not {keys!r}.")
-            for key in cast("Sequence[object]", keys):
-                try:
-                    check_key(key)
-                except ContextChefError as error:
-                    raise SettingsError(f"`allowed_keys`: {error}") from error
-            object.__setattr__(self, "allowed_keys", tuple(cast("Sequence[str]", keys)))
-        for name in ("selector", "on_memory_update", "on_memory_changed", "on_memory_expired"):
-            part = getattr(self, name)
-            if part is not None and not callable(part):
-                raise SettingsError(f"`{name}` must be callable, not {part!r}.")
-
-
-class MemoryArtifacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compile needs of memory. Nothing has happened yet: `commit` makes it happen."""
-
-    entries: tuple[MemoryEntry, ...] = ()
-    """What is shown, in the order it is shown in."""
-    xml: str = ""
-    block: str = ""
-    """Header, xml and the line about keys, in the words of the session; empty without entries."""
-    injected_keys: tuple[str, ...] = ()
-    expired: tuple[MemoryEntry, ...] = ()
-    """What will expire with `commit`, in store order."""
-    shared_turns: bool = False
-    """Whether an entry that stays lives by turns."""
-
-    @property
-    def expired_keys(self) -> tuple[str, ...]:
-        return tuple(entry.key for entry in self.expired)
-
-
-class MemorySnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """All entries in their order, and the turn counter."""
-
-    entries: dict[str, StoredEntry]
-    turn_count: int = 0
 
 
 class Memory:
@@ -139,7 +54,7 @@ class Memory:
         clock: Clock | None = None,
         vocabulary: Vocabulary = LEGACY_VOCABULARY,
         emit: Emit = emit_nothing,
-        logger: Logs | None = None,
+        logger: Logger | None = None,
     ) -> None:
         self.config = config or MemoryConfig()
         chosen = self.config.store if self.config.store is not None else store
@@ -218,7 +133,7 @@ class Memory:
         gone = await self._remove(key)
         if gone is None:
             return False
-        change = MemoryChange(type="delete", key=key, value=None, old_value=gone.content)
+        change = MemoryChanged(type="delete", key=key, value=None, old_value=gone.content)
         await self._announce(change, hook_errors)
         return True
 
@@ -447,7 +362,7 @@ class Memory:
         check_key(key)
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without a type checker
             raise InputError(f"a memory value is text, not {value!r}.", path="$.value")
-        if not isinstance(ttl, _UNSET_TYPE):
+        if not isinstance(ttl, Unset):
             check_ttl(ttl)
         elif self.config.default_ttl is not None:
             ttl = self.config.default_ttl
@@ -456,14 +371,12 @@ class Memory:
         seen: list[StoredEntry | None] = []
 
         def change(before: StoredEntry | None) -> StoredEntry | None:
-            if not isinstance(expected, _UNSET_TYPE) and expected != (before and before.content):
+            if not isinstance(expected, Unset) and expected != (before and before.content):
                 seen.clear()
                 return before
             seen[:] = [before]
             now = self._clock()
-            bounds = (
-                None if isinstance(ttl, _UNSET_TYPE) else lifetime_bounds(ttl, now=now, turn=turn)
-            )
+            bounds = None if isinstance(ttl, Unset) else lifetime_bounds(ttl, now=now, turn=turn)
             return written_entry(
                 before,
                 value,
@@ -494,7 +407,7 @@ class Memory:
         """Hook, event, deletion, then the notice of it. False when it was rewritten meanwhile."""
         if self.config.on_memory_expired is not None:
             await settle(self.config.on_memory_expired(entry))
-        await settle(self._emit(MEMORY_EXPIRED, entry))
+        await settle(self._emit(MemoryExpired(entry=entry)))
         gone = False
 
         def change(before: StoredEntry | None) -> StoredEntry | None:
@@ -504,7 +417,7 @@ class Memory:
 
         await self.view.update(entry.key, change)
         if gone:
-            notice = MemoryChange(type="expire", key=entry.key, value=None, old_value=entry.value)
+            notice = MemoryChanged(type="expire", key=entry.key, value=None, old_value=entry.value)
             await self._announce(notice, "raise")
         return gone
 
@@ -550,11 +463,11 @@ class Memory:
     ) -> MemoryEntry:
         before, after, key = written
         old = None if before is None else before.content
-        change = MemoryChange(type="set", key=key, value=after.content, old_value=old)
+        change = MemoryChanged(type="set", key=key, value=after.content, old_value=old)
         await self._announce(change, hook_errors)
         return read_entry(key, after)[0]
 
-    async def _announce(self, change: MemoryChange, hook_errors: HookErrors) -> None:
+    async def _announce(self, change: MemoryChanged, hook_errors: HookErrors) -> None:
         if self.config.on_memory_changed is not None:
             try:
                 await settle(self.config.on_memory_changed(change))
@@ -564,14 +477,11 @@ class Memory:
                 self._logger.warning(
                     f"`on_memory_changed` raised after memory {change.key!r} was changed: {error!r}"
                 )
-        await settle(self._emit(MEMORY_CHANGED, change))
-
-
-_UNSET_TYPE = type(UNSET)
+        await settle(self._emit(change))
 
 
 def _by_turn(ttl: TTL | Unset) -> bool:
-    return not isinstance(ttl, _UNSET_TYPE) and counts_turns(ttl)
+    return not isinstance(ttl, Unset) and counts_turns(ttl)
 
 
 def _tool_definitions(allowed: Sequence[str] | None) -> tuple[ToolDefinition, ToolDefinition]:

@@ -37,12 +37,11 @@ class MemoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return by_time or by_turn
 
 
-class _Unset:
+class Unset:
     """No value was given, which is not the same as None."""
 
 
-UNSET: Final = _Unset()
-Unset: TypeAlias = _Unset
+UNSET: Final = Unset()
 
 _BOUNDS: Final = ("expiresAt", "expiresAtTurn")
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from context_chef.errors import AsyncRequiredError
+from context_chef.events import Logger
 from context_chef.persistence.backend import Clock, StoredEntry, copy_meta
 from context_chef.persistence.memory_entry import MemoryEntry, check_key, read_entry
 from context_chef.persistence.namespace import NamespaceView
-from context_chef.persistence.notices import Logs
 from context_chef.prompts.memory import render_entry
 
 _SETTLED_MS: Final = 2_000
@@ -24,7 +24,7 @@ class MemoryScan:
     left out with one warning; it stays reachable by its address.
     """
 
-    def __init__(self, view: NamespaceView, clock: Clock, logger: Logs) -> None:
+    def __init__(self, view: NamespaceView, clock: Clock, logger: Logger) -> None:
         self._view = view
         self._clock = clock
         self._logger = logger

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from context_chef.errors import AsyncRequiredError, CorruptStoreError
+from context_chef.events import Logger
 from context_chef.persistence.backend import StoredEntry
 from context_chef.persistence.namespace import NamespaceView
-from context_chef.persistence.notices import Logs
 
 TURNS_NAMESPACE = "memory_state"
 TURNS_PATH = "turn"
@@ -18,7 +18,7 @@ class TurnCounter:
     An absent record means 0. A store that cannot keep it leaves the count in this process.
     """
 
-    def __init__(self, view: NamespaceView, logger: Logs) -> None:
+    def __init__(self, view: NamespaceView, logger: Logger) -> None:
         self._view = view
         self._logger = logger
         self._durable = True

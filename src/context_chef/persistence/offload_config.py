@@ -153,5 +153,6 @@ def _check_cap(name: str, value: object) -> None:
         raise SettingsError(f"`{name}` must be a number, infinity or None, not {value!r}.")
     if value < 0:
         raise SettingsError(
-            f"`{name}` must not be negative, but is {value!r}; 0 lets nothing stay, None sets no cap."
+            f"`{name}` must not be negative, but is {value!r}; "
+            "0 lets nothing stay, None sets no cap."
         )

@@ -17,18 +17,12 @@ from context_chef.errors import (
     StoreCapabilityError,
     VFSCleanupNotSupportedError,
 )
+from context_chef.events import Logger, OffloadCreated
 from context_chef.persistence.backend import Clock, StorageBackend, byte_length, sendable
 from context_chef.persistence.cutting import Cut, cut
 from context_chef.persistence.error_lines import error_lines
 from context_chef.persistence.eviction import AccessRecord, EvictionResult
-from context_chef.persistence.notices import (
-    OFFLOAD_CREATED,
-    Emit,
-    Logs,
-    Offloaded,
-    emit_nothing,
-    log_of_library,
-)
+from context_chef.persistence.notices import Emit, emit_nothing, log_of_library
 from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
 from context_chef.persistence.previews import kind_of_text, preview
 from context_chef.persistence.store import Store
@@ -74,7 +68,7 @@ class Offloader:
         clock: Clock | None = None,
         vocabulary: Vocabulary = LEGACY_VOCABULARY,
         emit: Emit = emit_nothing,
-        logger: Logs | None = None,
+        logger: Logger | None = None,
         count_tokens: Callable[[str], int] | None = None,
     ) -> None:
         self.config = config or OffloadConfig()
@@ -127,13 +121,13 @@ class Offloader:
             path, uri = await self._keep(content)
             text = await self._marked(content, where, path, uri, noun)
             self._remember(key, (path, uri, text))
-        await settle(self._emit(OFFLOAD_CREATED, Offloaded(uri=uri)))
+        await settle(self._emit(OffloadCreated(uri=uri)))
         return OffloadResult(is_offloaded=True, content=text, uri=uri)
 
     async def keep(self, content: str) -> str:
         """Store a text of any size under its content address; answers the address."""
         _, uri = await self._keep(content)
-        await settle(self._emit(OFFLOAD_CREATED, Offloaded(uri=uri)))
+        await settle(self._emit(OffloadCreated(uri=uri)))
         return uri
 
     # Reading back
@@ -155,7 +149,7 @@ class Offloader:
         return None if not path else await self.read(path)
 
     async def read(self, path: str) -> str | None:
-        """The whole text under a file name. Takes it into the access index, or refreshes it there."""
+        """The whole text under a file name. Counts as a use, and enters it in the access index."""
         entry = await self.view.get(path)
         if entry is None:
             return None

@@ -189,7 +189,7 @@ def _diff_preview(text: str) -> str | None:
     current: list[int] | None = None
     in_hunk = False
     for line in text.split("\n"):
-        if line.startswith("diff --git ") or line.startswith("--- "):
+        if line.startswith(("diff --git ", "--- ")):
             in_hunk = in_hunk and not line.startswith("diff ")
         if line.startswith("+++ ") and not in_hunk:
             current = files.setdefault(line[4:].split("\t")[0].removeprefix("b/"), [0, 0])

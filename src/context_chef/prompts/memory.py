@@ -100,7 +100,7 @@ def render_entry(entry: RenderedEntry) -> str:
 def memory_block(
     xml: str, *, header: str, keys: Sequence[str], allowed: Sequence[str] | None, words: KeyWords
 ) -> str:
-    """Header, `<memory>` block, and the line about keys that belongs to it; empty without entries."""
+    """Header, `<memory>` block and the line about keys; empty without entries."""
     if not xml:
         return ""
     guidance = key_guidance(keys, allowed=allowed, words=words)

@@ -1,9 +1,11 @@
-"""The marker that stands where a large output was: how large, what is shown, how to get the rest."""
+"""The marker that stands where a large output was: its size, what is shown, how to get the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
+
+from context_chef.prompts.xml import fence
 
 OPEN_TAG: Final = "<persisted-output>"
 CLOSE_TAG: Final = "</persisted-output>"
@@ -77,13 +79,6 @@ def media_marker(*, unified: bool, what: str, size_bytes: int, uri: str) -> str:
     return (
         f"{OPEN_TAG}\n{what} of {size_bytes} bytes, stored outside this window as a data URI "
         f"at {uri}.{how}\n{CLOSE_TAG}"
-    )
-
-
-def fence(text: str) -> str:
-    """Text from a tool that cannot close the marker it stands in."""
-    return text.replace("<persisted-output", "<_persisted-output").replace(
-        "</persisted-output", "</_persisted-output"
     )
 
 

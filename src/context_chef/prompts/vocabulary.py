@@ -1,4 +1,4 @@
-"""Which wording a session speaks, chosen once: with the legacy tools, or with the `context` tool."""
+"""Which wording a session speaks, chosen once: for the legacy tools or for the `context` tool."""
 
 from __future__ import annotations
 

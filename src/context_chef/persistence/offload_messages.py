@@ -1,0 +1,206 @@
+"""Offloading a conversation: tool results, arguments and media that are too large."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, Final, Literal, cast
+
+import msgspec
+
+from context_chef.bridge import run_sync
+from context_chef.ir.blocks import (
+    Block,
+    Inline,
+    Media,
+    Opaque,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from context_chef.ir.canonical import compact_json
+from context_chef.ir.message import Message
+from context_chef.persistence.offloader import Offloader
+
+STORE_TOOLS: Final = frozenset(
+    {"context", "recall_context", "create_memory", "modify_memory", "new_context", "memory"}
+)
+"""Tools that read the store: their answers are bounded, an address of an address helps nobody."""
+
+
+class OffloadNote(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that went: in which message, what it was, how large, and where it is."""
+
+    index: int
+    what: Literal["result", "argument", "media"]
+    uri: str
+    characters: int
+    tool: str | None = None
+
+
+class OffloadedMessages(msgspec.Struct, frozen=True, kw_only=True):
+    """The conversation with markers for what went; untouched messages are the same objects."""
+
+    messages: tuple[Message, ...]
+    notes: tuple[OffloadNote, ...] = ()
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """Every address cited, in order, each once."""
+        return tuple(dict.fromkeys(note.uri for note in self.notes))
+
+
+async def offload_messages(
+    offloader: Offloader, messages: Sequence[Message], *, exempt: Container[str] = STORE_TOOLS
+) -> OffloadedMessages:
+    """Store what is too large and put markers in its place, the same way for equal conversations.
+
+    Pinned messages stay word for word, and so do results of tools in `exempt`. Arguments are
+    replaced inside their JSON, never in a message that carries a signature over them.
+    """
+    return await _Pass(offloader, messages, exempt).run()
+
+
+def offload_messages_sync(
+    offloader: Offloader, messages: Sequence[Message], *, exempt: Container[str] = STORE_TOOLS
+) -> OffloadedMessages:
+    return run_sync(offload_messages(offloader, messages, exempt=exempt))
+
+
+class _Pass:
+    def __init__(
+        self, offloader: Offloader, messages: Sequence[Message], exempt: Container[str]
+    ) -> None:
+        self._offloader = offloader
+        self._messages = messages
+        self._exempt = exempt
+        self._tools: dict[str, str] = {}
+        self._notes: list[OffloadNote] = []
+        self._index = 0
+
+    async def run(self) -> OffloadedMessages:
+        out: list[Message] = []
+        for index, message in enumerate(self._messages):
+            self._index = index
+            for call in message.tool_calls:
+                self._tools[call.id] = call.name
+            out.append(message if message.pinned else await self._message(message))
+        return OffloadedMessages(messages=tuple(out), notes=tuple(self._notes))
+
+    async def _message(self, message: Message) -> Message:
+        if message.role == "tool":
+            return await self._result(message)
+        if message.role == "assistant" and message.tool_calls and not _signed(message):
+            return await self._calls(message)
+        return await self._media(message)
+
+    async def _result(self, message: Message) -> Message:
+        tool = message.name or self._tools.get(message.tool_call_id or "")
+        if tool is not None and tool in self._exempt:
+            return message
+        message = await self._media(message)
+        texts = [block for block in message.content if isinstance(block, Text)]
+        if not texts or any(block.signature is not None for block in texts):
+            return message
+        text = message.text
+        result = await self._offloader.offload(text, tool=tool)
+        if result.uri is None:
+            return message
+        self._note("result", result.uri, len(text), tool)
+        return message.with_text(result.content)
+
+    async def _calls(self, message: Message) -> Message:
+        limit = self._offloader.config.argument_threshold
+        if limit is None:
+            return message
+        blocks: list[Block] = []
+        for block in message.content:
+            if isinstance(block, ToolCall) and len(block.arguments) > limit:
+                block = await self._call(block, limit)
+            blocks.append(block)
+        return _with_blocks(message, blocks)
+
+    async def _call(self, call: ToolCall, limit: int) -> ToolCall:
+        if call.name in self._exempt or self._offloader.config.for_tool(call.name) is None:
+            return call
+        try:
+            arguments = json.loads(call.arguments)
+        except (ValueError, RecursionError):
+            return call  # broken arguments are mended elsewhere, and must not be hidden from there
+        if not isinstance(arguments, dict):
+            return call
+        before = len(self._notes)
+        smaller = await self._value(arguments, limit, call.name, depth=0)
+        if len(self._notes) == before:
+            return call
+        return msgspec.structs.replace(call, arguments=compact_json(smaller))
+
+    async def _value(self, value: Any, limit: int, tool: str, *, depth: int) -> Any:
+        if isinstance(value, str) and len(value) > limit:
+            result = await self._offloader.offload(
+                value, threshold=limit, head_chars=200, tail_chars=200, noun="Argument"
+            )
+            if result.uri is not None:
+                self._note("argument", result.uri, len(value), tool)
+            return result.content
+        if depth > 20:
+            return value
+        if isinstance(value, dict):
+            items = cast("dict[str, Any]", value).items()
+            return {
+                key: await self._value(item, limit, tool, depth=depth + 1) for key, item in items
+            }
+        if isinstance(value, list):
+            items = cast("list[Any]", value)
+            return [await self._value(item, limit, tool, depth=depth + 1) for item in items]
+        return value
+
+    async def _media(self, message: Message) -> Message:
+        limit = self._offloader.config.media_bytes
+        if limit is None or not message.media:
+            return message
+        blocks: list[Block] = []
+        for block in message.content:
+            if isinstance(block, Media) and isinstance(block.source, Inline):
+                size = len(block.source.data) * 3 // 4
+                if size > limit:
+                    blocks.append(await self._stored_media(block, block.source.data, size))
+                    continue
+            blocks.append(block)
+        return _with_blocks(message, blocks)
+
+    async def _stored_media(self, media: Media, data: str, size: int) -> Text:
+        media_type = media.media_type or "application/octet-stream"
+        uri = await self._offloader.keep(f"data:{media_type};base64,{data}")
+        self._note("media", uri, len(data), None)
+        named = f" {media.filename!r}" if media.filename else ""
+        what = f"{media.kind.capitalize()}{named} ({media_type})"
+        marker = self._offloader.vocabulary.media_marker(what=what, size_bytes=size, uri=uri)
+        return Text(text=marker, cache=media.cache)
+
+    def _note(
+        self,
+        what: Literal["result", "argument", "media"],
+        uri: str,
+        characters: int,
+        tool: str | None,
+    ) -> None:
+        self._notes.append(
+            OffloadNote(index=self._index, what=what, uri=uri, characters=characters, tool=tool)
+        )
+
+
+def _signed(message: Message) -> bool:
+    """Whether the provider signed something that stands for the calls as they were made."""
+    return any(
+        isinstance(block, (RedactedThinking, Opaque))
+        or (isinstance(block, (Thinking, ToolCall, Text)) and block.signature is not None)
+        for block in message.content
+    )
+
+
+def _with_blocks(message: Message, blocks: Iterable[Block]) -> Message:
+    content = tuple(blocks)
+    same = all(new is old for new, old in zip(content, message.content, strict=True))
+    return message if same else message.replace(content=content)

@@ -1,0 +1,89 @@
+"""Changing a text by a passage or by a line: pure, exact, and sure of what it changes."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+
+import msgspec
+
+from context_chef.prompts import replies
+from context_chef.retrieval.arguments import Mistake
+
+_NUMBERED: Final = re.compile(r"^[ ]*[0-9]+\t", re.MULTILINE)
+
+
+class Edited(msgspec.Struct, frozen=True, kw_only=True):
+    """The new text, and the 1-based line where it begins to differ."""
+
+    content: str
+    line: int
+
+
+def replace_passage(
+    content: str, old: str, new: str, *, address: str, exact_line_endings: bool = False
+) -> Edited:
+    """Put `new` in the place of the only occurrence of `old`, both taken literally.
+
+    Where nothing matches as it is, `\\n` in `old` may stand for `\\r\\n`; `new` then gets the same
+    line ends. Mistakes say how often and where `old` occurs.
+    """
+    starts = _occurrences(content, old)
+    end = len(old)
+    if not starts and not exact_line_endings and "\n" in old and "\r\n" in content:
+        found = list(_any_line_ending(old).finditer(content))
+        starts = [match.start() for match in found]
+        if found:
+            end = len(found[0].group())
+            new = new.replace("\r\n", "\n").replace("\n", "\r\n")
+    if not starts:
+        raise Mistake(replies.passage_not_found(address, _hint(content, old)))
+    if len(starts) > 1:
+        lines = [content.count("\n", 0, start) + 1 for start in starts[:11]]
+        raise Mistake(replies.passage_not_unique(address, len(starts), lines))
+    [start] = starts
+    changed = content[:start] + new + content[start + end :]
+    return Edited(content=changed, line=content.count("\n", 0, start) + 1)
+
+
+def insert_lines(
+    content: str, at: int, text: str, *, address: str, exact_line_endings: bool = False
+) -> Edited:
+    """Put the lines of `text` behind the first `at` lines. An empty text has none."""
+    lines = content.split("\n") if content else []
+    if not 0 <= at <= len(lines):
+        raise Mistake(replies.line_outside(address, at, len(lines)))
+    added = text.split("\n")
+    if not exact_line_endings and len(lines) > 1 and all(x.endswith("\r") for x in lines[:-1]):
+        added = [line if line.endswith("\r") else line + "\r" for line in added]
+        if at == len(lines):  # what comes last has no line end of its own
+            lines[-1] += "" if lines[-1].endswith("\r") else "\r"
+            added[-1] = added[-1].removesuffix("\r")
+    return Edited(content="\n".join([*lines[:at], *added, *lines[at:]]), line=at + 1)
+
+
+def _occurrences(content: str, old: str) -> list[int]:
+    """Where `old` is, not counting occurrences that overlap an earlier one."""
+    starts: list[int] = []
+    at = content.find(old)
+    while at >= 0:
+        starts.append(at)
+        at = content.find(old, at + len(old))
+    return starts
+
+
+def _any_line_ending(old: str) -> re.Pattern[str]:
+    lines = old.replace("\r\n", "\n").split("\n")
+    return re.compile("\r?\n".join(re.escape(line) for line in lines))
+
+
+def _hint(content: str, old: str) -> str:
+    """Why it may not have been found, when that is easy to tell."""
+    if _NUMBERED.search(old) and _NUMBERED.sub("", old) in content:
+        return replies.HINT_NUMBERS
+    if "&" in old and html.unescape(old) in content:
+        return replies.HINT_ENTITIES
+    if "\n" in old and "\r\n" in content:
+        return replies.HINT_LINE_ENDINGS
+    return ""
