@@ -255,7 +255,9 @@ class _Reader:
             depth = len(line) - len(line.lstrip(" \t"))
             mended.append(line[:depth].replace("\t", "  ") + line[depth:])
         if mended != lines:
-            self._warn(number, "tab_indentation", "Indented with tabs; each was read as two blanks.")
+            self._warn(
+                number, "tab_indentation", "Indented with tabs; each was read as two blanks."
+            )
         return mended
 
     def _fail(self, message: str, line: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Read SKILL.md files: one, a directory of skills, or several directories in order of precedence."""
+"""Read SKILL.md files: one, a directory of skills, or several in order of precedence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ Precedence: TypeAlias = Literal["last-wins", "first-wins"]
 _MIN_DESCRIPTION_CHARS: Final = 20
 _MAX_INSTRUCTION_TOKENS: Final = 4000
 _LINK: Final = re.compile(r"\]\(\s*<?((?:\./|references/)[^)>\s]*)")
-_CJK: Final = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_CJK: Final = re.compile(
+    r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
 
 
 class SkillProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -135,7 +137,8 @@ def load_skills_dirs(
     kept: dict[str, tuple[Skill, tuple[SkillProblem, ...]]] = {}
     errors: list[SkillProblem] = []
     seen: set[str] = set()
-    for directory in map(os.fspath, directories):
+    for given in directories:
+        directory = os.fspath(given)
         real = os.path.realpath(directory)
         if real in seen:
             continue
@@ -229,7 +232,9 @@ class _Fields:
         if text is None:
             close = [other for other in self._head.values if other.lower() == key]
             hint = f" There is `{close[0]}`; keys are in lower case." if close else ""
-            raise SkillError(f"There is no `{key}`, and a skill needs one.{hint}", path=self._path, line=1)
+            raise SkillError(
+                f"There is no `{key}`, and a skill needs one.{hint}", path=self._path, line=1
+            )
         if not text:
             raise self._fault(key, "is blank, and a skill needs one")
         return text

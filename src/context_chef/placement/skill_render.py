@@ -34,7 +34,7 @@ def render_skill(
     *,
     args: str | None = None,
     argument_names: Sequence[str] = (),
-    vars: Mapping[str, Any] | None = None,  # noqa: A002  # the contract's name for them
+    vars: Mapping[str, Any] | None = None,
     include_base_dir: bool = False,
     append_args_if_no_placeholder: bool = True,
 ) -> Skill:
@@ -133,7 +133,7 @@ def split_arguments(args: str) -> list[str]:
 def format_skill_listing(
     skills: Sequence[SkillLike],
     *,
-    format: ListingFormat = "plain",  # noqa: A002  # the contract's name for it
+    format: ListingFormat = "plain",
     max_chars: int | None = None,
     include_when_to_use: bool = True,
 ) -> str:

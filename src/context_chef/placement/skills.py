@@ -74,9 +74,7 @@ def read_skill(value: SkillLike, *, path: str = "$") -> Skill:
     if "allowed_tools" in fields:
         fields["allowed_tools"] = _names(fields["allowed_tools"], path=f"{path}.allowed_tools")
     if not isinstance(fields.get("metadata", EMPTY), Mapping):
-        raise InputError(
-            f"Must be a mapping, not {fields['metadata']!r}.", path=f"{path}.metadata"
-        )
+        raise InputError(f"Must be a mapping, not {fields['metadata']!r}.", path=f"{path}.metadata")
     return Skill(**fields)
 
 
@@ -178,7 +176,7 @@ def _given(skill: SkillLike | None) -> Skill | None:
 def skill_fields(skill: Skill) -> dict[str, Any]:
     """A skill as plain data: the fields that are set, free to be changed."""
     return {
-        field: list(value) if isinstance(value, tuple) else thaw(value)
+        field: thaw(value)
         for field in _FIELDS
         if (value := getattr(skill, field)) is not None and value != EMPTY
     }

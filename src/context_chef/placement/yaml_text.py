@@ -89,7 +89,9 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             raise self._refuse(f"the alias `*{event.anchor}` is not allowed; write it out", event)
         if event.anchor is not None:
-            raise self._refuse(f"the anchor `&{event.anchor}` is not allowed; put it in quotes", event)
+            raise self._refuse(
+                f"the anchor `&{event.anchor}` is not allowed; put it in quotes", event
+            )
         if event.tag is not None and event.tag not in _CORE_TAGS:
             raise self._refuse(f"the tag {event.tag!r} is not allowed; put it in quotes", event)
         if depth > _MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""Skills as the model reads them: the active one, the list of those there are, the appended lines."""
+"""Skills as the model reads them: the active one, and the list of those there are."""
 
 from __future__ import annotations
 

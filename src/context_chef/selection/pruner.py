@@ -1,0 +1,334 @@
+"""Which tools the model is shown: flat ones, namespaces and toolkits, less what was pruned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from context_chef.bridge import run_sync
+from context_chef.errors import SettingsError, ToolError, nearest
+from context_chef.ir.diagnostics import Repair
+from context_chef.ir.tools import ToolDefinition
+from context_chef.prompts.tools import LOAD_TOOLKIT
+from context_chef.selection.gate import ToolVerdict, judge_call
+from context_chef.selection.prune_rules import (
+    PrunedTools,
+    PruneStrategy,
+    kept_tools,
+    listed,
+    spoken_of,
+)
+from context_chef.selection.tool_definitions import (
+    ToolLike,
+    ToolReader,
+    is_native,
+    plain_definition,
+    read_definitions,
+)
+from context_chef.selection.tool_groups import (
+    LIBRARY_TOOL_NAMES,
+    GroupLike,
+    ResolvedCall,
+    ToolGroup,
+    directory_xml,
+    find_toolkit,
+    loader_tools,
+    namespace_tools,
+    plain_group,
+    read_groups,
+    resolve_call,
+)
+from context_chef.selection.tool_selector import Embedder, ToolIndex, ranked
+from context_chef.selection.words import fold_name
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunerConfig:
+    """How two rules go together: `union` keeps what either keeps, `intersection` what both do."""
+
+    strategy: PruneStrategy = "union"
+
+    def __post_init__(self) -> None:
+        if self.strategy not in ("union", "intersection"):
+            raise SettingsError(
+                f"`pruner.strategy` cannot be {self.strategy!r}. "
+                f"{nearest(self.strategy, ('union', 'intersection'))}"
+            )
+
+
+class CompiledTools(msgspec.Struct, frozen=True, kw_only=True):
+    """The tools of a compile, and the directory that belongs into its prefix (or is empty)."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    directory_xml: str = ""
+
+
+class Pruner:
+    """Holds the tools of a session and decides which are shown.
+
+    What goes in and comes out is frozen or a copy. Registering puts the new list in place of the
+    old one; a list that is refused changes nothing. `reader` reads entries that are neither
+    definitions nor plain mappings of their fields; `reserved` are names no tool may have.
+    """
+
+    def __init__(
+        self,
+        config: PrunerConfig | None = None,
+        *,
+        reader: ToolReader | None = None,
+        reserved: Iterable[str] = LIBRARY_TOOL_NAMES,
+    ) -> None:
+        self.config = config or PrunerConfig()
+        self._reader = reader
+        self._reserved = frozenset(reserved)
+        self._flat: tuple[ToolDefinition, ...] = ()
+        self._namespaces: tuple[ToolGroup, ...] = ()
+        self._toolkits: tuple[ToolGroup, ...] = ()
+        self._repairs: dict[str, tuple[Repair, ...]] = {}
+        self._blocked: tuple[str, ...] = ()
+        self._applied: frozenset[str] | None = None
+        self._index: ToolIndex | None = None
+
+    # Registration
+
+    def register_tools(self, tools: Sequence[ToolLike]) -> None:
+        """The flat tools. An applied pruning ends, since it was made for the old list."""
+        read = read_definitions(tools, path="tools", reader=self._reader)
+        self._refuse_clashes(read.tools, self._namespaces)
+        self._flat = read.tools
+        self._repairs["tools"] = read.repairs
+        self._applied = None
+        self._index = None
+
+    def register_namespaces(self, namespaces: Sequence[GroupLike]) -> None:
+        """Groups that are one tool each: the model names an action and its arguments."""
+        read = read_groups(namespaces, path="namespaces", reader=self._reader)
+        self._refuse_clashes(self._flat, read.groups)
+        self._namespaces = read.groups
+        self._repairs["namespaces"] = read.repairs
+
+    def register_toolkits(self, toolkits: Sequence[GroupLike]) -> None:
+        """Groups that stay out until the model asks for one by `load_toolkit`."""
+        read = read_groups(toolkits, path="toolkits", reader=self._reader)
+        seen: dict[str, str] = {}
+        for group in read.groups:
+            earlier = seen.setdefault(fold_name(group.name), group.name)
+            if earlier is not group.name:
+                raise ToolError(
+                    f"Two toolkits are called {earlier!r} and {group.name!r}, which is one name, "
+                    "since case does not count. Rename one of them."
+                )
+        self._toolkits = read.groups
+        self._repairs["toolkits"] = read.repairs
+
+    def _refuse_clashes(
+        self, flat: Sequence[ToolDefinition], namespaces: Sequence[ToolGroup]
+    ) -> None:
+        names = {tool.name for tool in flat if not is_native(tool)}
+        for name in sorted(names & self._reserved):
+            raise ToolError(
+                f"The tool name {name!r} belongs to the library, which answers its calls. "
+                "Rename the tool."
+            )
+        for group in namespaces:
+            if group.name in self._reserved:
+                raise ToolError(
+                    f"The name {group.name!r} belongs to the library. Rename the namespace."
+                )
+            if group.name in names:
+                raise ToolError(
+                    f"The namespace {group.name!r} has the name of another tool or namespace, and "
+                    "a model could not tell them apart. Rename one of them."
+                )
+            names.add(group.name)
+
+    # What is there
+
+    @property
+    def all_tools(self) -> tuple[ToolDefinition, ...]:
+        """The flat tools in the order of registration, pruned or not."""
+        return self._flat
+
+    @property
+    def namespaces(self) -> tuple[ToolGroup, ...]:
+        return self._namespaces
+
+    @property
+    def toolkits(self) -> tuple[ToolGroup, ...]:
+        return self._toolkits
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was mended in the definitions that are registered now."""
+        return tuple(repair for found in self._repairs.values() for repair in found)
+
+    @property
+    def directory_xml(self) -> str:
+        """The `<available_toolkits>` directory, escaped; empty without toolkits."""
+        return directory_xml(self._toolkits)
+
+    def visible_tools(self) -> tuple[ToolDefinition, ...]:
+        """What a compile shows, always in this order: flat tools that the applied pruning keeps,
+        namespaces, the toolkit loader. A namespace without actions is left out.
+        """
+        applied = self._applied
+        flat = self._flat
+        if applied is not None:
+            flat = tuple(tool for tool in flat if tool.name in applied)
+        return (*flat, *namespace_tools(self._namespaces), *loader_tools(self._toolkits))
+
+    def compile(self) -> CompiledTools:
+        """The visible tools, and the directory of toolkits for the prefix."""
+        return CompiledTools(tools=self.visible_tools(), directory_xml=self.directory_xml)
+
+    # Pruning: questions about the flat tools, which change nothing
+
+    def prune_by_task(self, task: str) -> PrunedTools:
+        """The tools that the task speaks of: by name, or by a tag, as whole words.
+
+        Word forms and spellings do not matter (`read_file` is in "read the files"), parts of words
+        do (`file` is not in "profile"). A tool without tags is kept for every task. A name in the
+        task scores 2, each tag in it 1.
+        """
+        return kept_tools(self._flat, [spoken_of(task)], strategy="union")
+
+    def allow_only(self, names: Sequence[str]) -> PrunedTools:
+        """The tools of these names, whatever their case."""
+        return kept_tools(self._flat, [listed(names)], strategy="union")
+
+    def prune_by_task_and_allowlist(self, task: str, names: Sequence[str]) -> PrunedTools:
+        """Both rules, put together as the strategy of the settings says."""
+        rules = [spoken_of(task), listed(names)]
+        return kept_tools(self._flat, rules, strategy=self.config.strategy)
+
+    async def select_tools(
+        self, task: str, k: int, *, embedder: Embedder | None = None
+    ) -> PrunedTools:
+        """The `k` flat tools that fit the task best, best first. See `select_tools()`."""
+        tools = self._flat
+        if self._index is None:
+            self._index = ToolIndex(tools)
+        return await ranked(task, k, tools, index=self._index, embedder=embedder)
+
+    def select_tools_sync(
+        self, task: str, k: int, *, embedder: Embedder | None = None
+    ) -> PrunedTools:
+        return run_sync(self.select_tools(task, k, embedder=embedder))
+
+    # Pruning applied
+
+    def apply(self, result: PrunedTools) -> None:
+        """Show only these flat tools from the next compile on, until `clear()`.
+
+        Their order stays that of registration, whatever the order of the result. Raises ToolError
+        for a result that was made for other tools.
+        """
+        known = {tool.name for tool in self._flat}
+        names = frozenset(tool.name for tool in result.tools)
+        for name in sorted(names - known):
+            raise ToolError(
+                f"The result holds the tool {name!r}, which is not registered (any more). "
+                "Prune again, and apply that result."
+            )
+        self._applied = names
+
+    def clear(self) -> None:
+        """Show every flat tool again."""
+        self._applied = None
+
+    # Groups
+
+    def extract_toolkit(self, name: str) -> tuple[ToolDefinition, ...]:
+        """The tools of a toolkit, whatever the case of its name. Raises ToolError naming those
+        there are.
+        """
+        return find_toolkit(self._toolkits, name).tools
+
+    def is_toolkit_loader(self, call: Any) -> bool:
+        """Whether the call is one of `load_toolkit`."""
+        return _name_of(call) == LOAD_TOOLKIT
+
+    def is_namespace_call(self, call: Any) -> bool:
+        """Whether the call is one of a namespace. Case counts, as it does for every tool's name."""
+        return any(group.name == _name_of(call) for group in self._namespaces)
+
+    def resolve_namespace(self, call: Any) -> ResolvedCall:
+        """The action that a namespace's call means, and its arguments.
+
+        `call` has a `name` and `arguments`, as an object or as text. Arguments for the action that
+        are no object count as none. Raises ToolError in words that may be handed to the model.
+        """
+        arguments = (
+            cast(Mapping[str, Any], call).get("arguments")
+            if isinstance(call, Mapping)
+            else getattr(call, "arguments", None)
+        )
+        return resolve_call(self._namespaces, _name_of(call) or "", arguments)
+
+    # The gate
+
+    def set_blocked_tools(self, names: Sequence[str]) -> None:
+        """The blocklist, in place of the one before. What entries may look like: `judge_call`."""
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise ToolError(f"`names` is a list of tool names, not {names!r}.")
+        self._blocked = tuple(names)
+
+    def get_blocked_tools(self) -> list[str]:
+        return list(self._blocked)
+
+    def check_tool_call(self, call: Any) -> ToolVerdict:
+        """Whether a call may run. The tools that are shown stay the same either way."""
+        return judge_call(
+            call, blocked=self._blocked, namespaces=self._namespaces, toolkits=self._toolkits
+        )
+
+    # Snapshot
+
+    def snapshot_state(self) -> dict[str, Any]:
+        """Everything the next compile depends on, as plain JSON-able data.
+
+        Raises ToolError for a definition that holds something else, such as a function.
+        """
+        return {
+            "flat_tools": [plain_definition(tool) for tool in self._flat],
+            "namespaces": [plain_group(group) for group in self._namespaces],
+            "lazy_toolkits": [plain_group(group) for group in self._toolkits],
+            "blocked_tools": list(self._blocked),
+            "applied": None if self._applied is None else sorted(self._applied),
+        }
+
+    def restore_state(self, state: Mapping[str, Any]) -> None:
+        """Take up a snapshot. One that is refused changes nothing; an absent part is empty."""
+        fresh = Pruner(self.config, reserved=self._reserved)
+        fresh.register_tools([_definition(tool) for tool in state.get("flat_tools") or ()])
+        fresh.register_namespaces(_groups(state.get("namespaces")))
+        fresh.register_toolkits(_groups(state.get("lazy_toolkits")))
+        fresh.set_blocked_tools(list(state.get("blocked_tools") or ()))
+        applied = state.get("applied")
+        if applied is not None:
+            fresh.apply(fresh.allow_only(list(applied)))
+        fresh._reader = self._reader
+        self.__dict__.update(fresh.__dict__)
+
+
+def _definition(plain: Any) -> ToolDefinition:
+    return plain if isinstance(plain, ToolDefinition) else msgspec.convert(plain, ToolDefinition)
+
+
+def _groups(plain: Any) -> list[ToolGroup]:
+    return [
+        group if isinstance(group, ToolGroup) else msgspec.convert(group, ToolGroup)
+        for group in plain or ()
+    ]
+
+
+def _name_of(call: Any) -> str | None:
+    name = (
+        cast(Mapping[str, Any], call).get("name")
+        if isinstance(call, Mapping)
+        else getattr(call, "name", None)
+    )
+    return name if isinstance(name, str) else None
