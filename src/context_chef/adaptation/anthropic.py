@@ -11,6 +11,7 @@ from context_chef.adaptation.anthropic_body import mend_breakpoints, needed_beta
 from context_chef.adaptation.conversation import Conversation
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.prefill import prefill_index
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.tools import convert_tools
 from context_chef.ir.blocks import Text
@@ -112,7 +113,7 @@ def to_anthropic(
     """
     request: dict[str, Any] = {}
     if isinstance(conversation, Conversation):
-        request = thaw(conversation.request)
+        request = conversation.request_for("anthropic")
         messages = conversation.messages if system is None else conversation.history
         tools = tools or conversation.tools
     else:
@@ -245,15 +246,6 @@ class _Writer:
                 said = "an answer does not end in reasoning"
                 self._notes.repair("thinking-last", f"messages[{index}]", said)
         self.messages = [message for message in self.messages if message["content"]]
-
-
-def prefill_index(messages: Sequence[Message]) -> int | None:
-    """Where the guardrail's opening of the answer stands; None when there is none at the end."""
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if message.role != "system":
-            return index if message.role == "assistant" and message.prefill else None
-    return None
 
 
 def _fields(message: Message) -> Wire:

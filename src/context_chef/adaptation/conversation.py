@@ -12,8 +12,9 @@ from typing import Any, Self, cast
 import msgspec
 
 from context_chef.errors import InputError
+from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
-from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
+from context_chef.ir.frozen import EMPTY, FrozenDict, frozen, thaw
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 
@@ -28,6 +29,8 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     tools: tuple[ToolDefinition, ...] = ()
     request: Mapping[str, Any] = EMPTY
     """The other keys of a whole body (`model`, `max_tokens`, `thinking`, …), as they were."""
+    source: Provider | None = None
+    """Whose form it was read from. The keys in `request` mean nothing to anybody else."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """What could not be carried, or only in another form."""
     repairs: tuple[Repair, ...] = ()
@@ -41,6 +44,10 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def messages(self) -> tuple[Message, ...]:
         """System messages and history, in order."""
         return self.system + self.history
+
+    def request_for(self, provider: Provider) -> dict[str, Any]:
+        """The other keys of the body, free to be changed; none when it was another provider's."""
+        return thaw(self.request) if self.source in (None, provider) else {}
 
     def replace(self, **changes: Any) -> Self:
         """The same conversation with some fields changed."""

@@ -74,6 +74,7 @@ def from_anthropic(
         history=history,
         tools=tools,
         request=request,
+        source="anthropic",
         diagnostics=tuple(reader.diagnostics),
     )
     if not repair:

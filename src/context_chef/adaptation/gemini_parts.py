@@ -1,0 +1,337 @@
+"""Blocks as Gemini spells them, each as close to what was said as that wire allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments, parse_json
+from context_chef.adaptation.media import base64_text, belongs_elsewhere, normal_media
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.tools import ConvertedTools, is_legal_name, wire_name
+from context_chef.ir.blocks import (
+    Block,
+    FileId,
+    Inline,
+    Media,
+    Opaque,
+    PlainText,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+    Url,
+)
+from context_chef.ir.canonical import compact_json
+from context_chef.ir.frozen import thaw
+from context_chef.ir.message import Message
+from context_chef.prompts.adaptation import (
+    EMPTY_FAILURE,
+    compaction_text,
+    media_omitted,
+    result_media_label,
+    thinking_as_text,
+)
+
+Part = dict[str, Any]
+
+_REFUSED_TYPES: Final = frozenset(
+    {"image/svg+xml", "image/gif", "image/bmp", "image/tiff", "application/octet-stream",
+     "application/zip", "application/msword", "application/vnd.ms-excel"}
+)  # fmt: skip
+_REFUSED_FAMILY: Final = "application/vnd.openxmlformats-officedocument"
+
+
+class PartWriter:
+    """Writes the parts of one request, and notes what does not fit."""
+
+    def __init__(
+        self,
+        notes: Notes,
+        tools: ConvertedTools,
+        profile: ModelProfile | None,
+        *,
+        thinking_as_text: bool,
+    ) -> None:
+        self._notes = notes
+        self._names = tools.names
+        self._renamed = {
+            name: {original: wire for wire, original in fields.items()}
+            for name, fields in tools.arguments.items()
+        }
+        self._profile = profile
+        self._thinking_as_text = thinking_as_text
+        self._calls: list[tuple[ToolCall, Part]] = []
+
+    def take_calls(self) -> list[tuple[ToolCall, Part]]:
+        """The calls written since this was last asked, each with its part."""
+        calls, self._calls = self._calls, []
+        return calls
+
+    def system(self, message: Message, where: str) -> list[Part]:
+        """Text parts, and what only Gemini has."""
+        out: list[Part] = []
+        before: Block | None = None
+        for index, block in enumerate(message.content):
+            place = f"{where}.content[{index}]"
+            match block:
+                case Text():
+                    self._say(out, block, before)
+                case Opaque(provider="gemini"):
+                    out.append(thaw(block.value))
+                case Media():
+                    out.append(self._media_note(block, place, "a system prompt holds only text"))
+                case _:
+                    self._drop(block, place)
+            before = block
+        return out
+
+    def said(self, message: Message, where: str) -> list[Part]:
+        """What a user or a model said."""
+        out: list[Part] = []
+        lead: list[str] = []
+        """Words that go in front of the next text."""
+        before: Block | None = None
+        model = message.role == "assistant"
+        for index, block in enumerate(message.content):
+            place = f"{where}.content[{index}]"
+            match block:
+                case Opaque(provider="anthropic", value={"content": str(words)}) if (
+                    block.kind == "compaction" and words
+                ):
+                    lead.append(compaction_text(words))
+                    self._notes.diagnose("compaction-as-text", place, "a summary goes as text")
+                case Thinking(origin="gemini") if model:
+                    self._flush(out, lead)
+                    out.append(
+                        _signed({"text": block.text, "thought": True}, block, block.signature)
+                    )
+                case Thinking(text=words) if model and self._thinking_as_text and words.strip():
+                    lead.append(thinking_as_text(words))
+                case Text(text=words):
+                    if lead and words and block.signature is None:
+                        block = Text(text="\n\n".join([*lead, words]), native=block.native)
+                        lead.clear()
+                    self._flush(out, lead)
+                    self._say(out, block, before)
+                case Media():
+                    self._flush(out, lead)
+                    out.append(self._media(block, place))
+                case ToolCall() if model:
+                    self._flush(out, lead)
+                    out.append(self._call(block, place))
+                case Opaque(provider="gemini"):
+                    self._flush(out, lead)
+                    out.append(thaw(block.value))
+                case _:
+                    self._drop(block, place)
+            before = block
+        self._flush(out, lead)
+        return out
+
+    def response(
+        self, message: Message, where: str, *, name: str, call_id: str | None
+    ) -> tuple[Part, list[Part]]:
+        """What a tool answered, and the media that a response cannot hold on this model."""
+        words: list[str] = []
+        inside: list[Part] = []
+        behind: list[Part] = []
+        native: dict[str, Any] = thaw(message.native.get("gemini") or {})
+        for index, block in enumerate(message.content):
+            place = f"{where}.content[{index}]"
+            match block:
+                case Text(text=text):
+                    words.append(text)
+                case Media():
+                    part = self._media(block, place)
+                    if "text" in part:
+                        words.append(part["text"])
+                    elif self._takes_media(block):
+                        part.pop("inResponse", None)
+                        inside.append(part)
+                    else:
+                        behind.append(part)
+                case Opaque():
+                    if "inResponse" in block.value:
+                        value = thaw(block.value)
+                        del value["inResponse"]
+                        inside.append(value)
+                        continue
+                    # Whatever it is, the model asked for it: it is better read than missing.
+                    words.append(compact_json(thaw(block.value)))
+                    said = f"{block.provider}'s {block.kind} goes as JSON text"
+                    self._notes.diagnose("opaque-as-text", place, said)
+                case _:
+                    self._drop(block, place)
+        fields: dict[str, Any] = {**native.pop("functionResponse", {})}
+        fields.pop("id", None)
+        if call_id:
+            fields["id"] = call_id
+        fields.update(name=name, response=_response("\n".join(words), failed=message.is_error))
+        if inside:
+            fields["parts"] = inside
+        if behind:
+            behind.insert(0, {"text": result_media_label(name)})
+            said = "a response holds no media on this model: they follow it"
+            self._notes.diagnose("media-moved", where, said)
+        return {**native, "functionResponse": fields}, behind
+
+    def wire_name(self, name: str) -> str:
+        """The name under which the model knows that tool."""
+        known = self._names.get(name, name)
+        return known if is_legal_name(known, "gemini") else wire_name(known, "gemini")
+
+    def wire_id(self, call: ToolCall) -> str | None:
+        """The id that stands on the wire: Gemini's own, or any where the model pairs by id."""
+        native: Mapping[str, Any] = call.native.get("gemini") or {}
+        own: Mapping[str, Any] | None = native.get("functionCall")
+        if own is not None:
+            return own.get("id")
+        return call.id if self._profile is not None and self._profile.function_ids else None
+
+    # Single parts --------------------------------------------------------------------------
+
+    def _say(self, out: list[Part], block: Text, before: Block | None) -> None:
+        if not block.text and "text" not in (block.native.get("gemini") or {}):
+            if block.signature is not None:
+                out.append({"thoughtSignature": block.signature})
+            return
+        generated = block.source and isinstance(before, Text) and before.source
+        if generated and out and out[-1].keys() == {"text"} and block.signature is None:
+            out[-1]["text"] = f"{out[-1]['text']}\n\n{block.text}"
+        else:
+            out.append(_signed({"text": block.text}, block, block.signature))
+
+    def _flush(self, out: list[Part], lead: list[str]) -> None:
+        if lead:
+            out.append({"text": "".join(f"{words}\n\n" for words in lead)})
+            lead.clear()
+
+    def _call(self, block: ToolCall, where: str) -> Part:
+        given, fault = parse_arguments(block.arguments)
+        if fault:
+            said = f"{fault}: they go under `{RAW_ARGUMENTS}`"
+            self._notes.diagnose("arguments-wrapped", where, said)
+        name = self.wire_name(block.name)
+        renamed = self._renamed.get(name)
+        if renamed:
+            given = {renamed.get(key, key): value for key, value in given.items()}
+        native: dict[str, Any] = thaw(block.native.get("gemini") or {})
+        call: dict[str, Any] = {**native.pop("functionCall", {}), "name": name, "args": given}
+        call_id = self.wire_id(block)
+        if call_id:
+            call["id"] = call_id
+        part: Part = {"functionCall": call}
+        if block.signature is not None:
+            part["thoughtSignature"] = block.signature
+        part.update(native)
+        self._calls.append((block, part))
+        return part
+
+    def _media(self, block: Media, where: str) -> Part:
+        media = normal_media(block)
+        why = self._why_not(media, block)
+        if why is not None:
+            return self._media_note(media, where, why)
+        native: dict[str, Any] = thaw(block.native.get("gemini") or {})
+        data = media.source.text if isinstance(media.source, PlainText) else None
+        # What the caller called it is right where Gemini knows it: its names are not all the usual.
+        said = block.media_type if _is_plain_type(block.media_type) else media.media_type
+        match media.source:
+            case Inline(data=encoded):
+                if isinstance(block.source, Inline) and block.source.data[:5].lower() != "data:":
+                    encoded = block.source.data  # both alphabets are fine here
+                part = {"inlineData": {"mimeType": said, "data": encoded}}
+            case PlainText():
+                kind = said or "text/plain"
+                part = {"inlineData": {"mimeType": kind, "data": base64_text(data or "")}}
+            case Url(url=uri) | FileId(file_id=uri):
+                file = {"fileUri": uri} if said is None else {"mimeType": said, "fileUri": uri}
+                part = {"fileData": file}
+        [name] = part
+        part[name].update(native.pop(name, {}))
+        if "gemini" in block.native and media.filename:
+            part[name]["displayName"] = media.filename
+        return {**part, **native}
+
+    def _why_not(self, media: Media, block: Media) -> str | None:
+        if belongs_elsewhere(media.source, "gemini"):
+            return "it was uploaded to another provider"
+        if isinstance(media.source, PlainText):
+            return None if media.source.text else "it is empty"
+        if media.media_type is None:
+            inline = isinstance(media.source, Inline)
+            return "its type is not known" if inline else None
+        if "gemini" in block.native or isinstance(media.source, FileId):
+            return None
+        refused = media.media_type in _REFUSED_TYPES or media.media_type.startswith(_REFUSED_FAMILY)
+        if self._profile is not None:
+            refused = refused or self._profile.accepts_media(media.media_type) is False
+        return f"{media.media_type} is not a type that can be read here" if refused else None
+
+    def _takes_media(self, block: Media) -> bool:
+        """Whether a response holds this: it did when it came from there, or the model can."""
+        native: Mapping[str, Any] = block.native.get("gemini") or {}
+        if native.get("inResponse"):
+            return True
+        # The models that sign their calls are those that read media in responses.
+        return self._profile is not None and self._profile.thought_signatures
+
+    def _media_note(self, media: Media, where: str, why: str) -> Part:
+        self._notes.diagnose("media-omitted", where, f"a {media.kind} is left out: {why}")
+        note = media_omitted(
+            media.kind, why=why, media_type=media.media_type, filename=media.filename
+        )
+        return {"text": note}
+
+    def _drop(self, block: Block, where: str) -> None:
+        match block:
+            case Thinking(origin=origin):
+                said = f"reasoning of {origin or 'nobody'} cannot be read here"
+                self._notes.diagnose("thinking-dropped", where, said)
+            case RedactedThinking(origin=origin):
+                said = f"sealed reasoning of {origin} cannot be read here"
+                self._notes.diagnose("redacted-thinking-dropped", where, said)
+            case Opaque(provider=provider):
+                said = f"{provider}'s {block.kind} has no form here"
+                self._notes.diagnose("opaque-dropped", where, said)
+            case ToolCall(name=name):
+                said = f"a call of {name!r} stands outside an answer"
+                self._notes.diagnose("call-dropped", where, said)
+            case _:
+                pass
+
+
+def _response(text: str, *, failed: bool) -> dict[str, Any]:
+    """The object that a response has to be."""
+    value: Any = text
+    try:
+        parsed = parse_json(text)
+    except ValueError:
+        parsed = None
+    if isinstance(parsed, dict):
+        value = cast("dict[str, Any]", parsed)
+        if not failed or "error" in value:
+            return value
+    if failed:
+        return {"error": value or EMPTY_FAILURE}
+    return {"result": value}
+
+
+def _signed(part: Part, block: Block, signature: str | None) -> Part:
+    if signature is not None:
+        part["thoughtSignature"] = signature
+    native = block.native.get("gemini")
+    if native:
+        part.update(thaw(native))
+    return part
+
+
+def _is_plain_type(media_type: str | None) -> bool:
+    return (
+        media_type is not None
+        and "/" in media_type
+        and not media_type.endswith("/*")
+        and media_type not in ("image/jpg", "image/x-png", "image/pjpeg")
+    )
