@@ -1,0 +1,373 @@
+"""Puts messages into the words of Chat Completions, one of ours for one of theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from context_chef.adaptation.media import normal_media
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.openai_content import (
+    Draft,
+    Piece,
+    note_foreign,
+    wrap_first,
+    written_arguments,
+)
+from context_chef.adaptation.openai_media import (
+    accepted,
+    audio_format,
+    file_data,
+    file_id,
+    filename_of,
+    image_url,
+    omission,
+)
+from context_chef.adaptation.tool_names import wire_name
+from context_chef.ir.blocks import (
+    Block,
+    Media,
+    Opaque,
+    PlainText,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from context_chef.ir.frozen import EMPTY, thaw
+from context_chef.ir.message import Message
+from context_chef.prompts.adaptation import (
+    INSTRUCTION_MEDIA,
+    RESULT_MEDIA_FOLLOW,
+    compaction_text,
+    document_text,
+    failed_result,
+    result_media_label,
+    thinking_as_text,
+)
+from context_chef.prompts.guardrails import prefill_enforcement
+
+WIRE: Final = "openai"
+_NAME: Final = re.compile(r"[^\s<|\\/>]{1,64}")
+_NOT_IN_NAME: Final = re.compile(r"[\s<|\\/>]+")
+_OFFICIAL_MODEL: Final = re.compile(r"(?:gpt-|chatgpt-|o\d)")
+_OFFICIAL_FIELDS: Final = frozenset(
+    {"role", "name", "refusal", "audio", "function_call", "annotations", "parsed", "tool_calls"}
+)
+
+
+class ChatWriter:
+    """Writes one conversation. Holds what it reports and what waits for its place."""
+
+    def __init__(
+        self,
+        *,
+        profile: ModelProfile | None,
+        preserve_thinking: bool,
+        mend: bool,
+        names: Mapping[str, str],
+    ) -> None:
+        self.notes = Notes(WIRE)
+        self._profile = profile
+        self._official = profile is not None and bool(_OFFICIAL_MODEL.match(profile.name))
+        self._marks = profile is not None and profile.cache.explicit_marks
+        self._preserve_thinking = preserve_thinking
+        self._mend = mend
+        self._names = names
+        self._calls: dict[str, ToolCall] = {}
+        self._drafts: list[Draft] = []
+        self._waiting: list[Piece] = []
+        self._waiting_for = ""
+
+    def write(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """The wire messages."""
+        for index, message in enumerate(messages):
+            if self._waiting and message.role != self._waiting_for:
+                self._place_media()
+            where = f"messages[{index}]"
+            if message.prefill and message.role == "assistant" and not message.tool_calls:
+                self._degrade(message)
+            else:
+                self._drafts.append(self._draft(message, where))
+        self._place_media()
+        return [draft.chat(self._marks) for draft in self._drafts]
+
+    def judge_tools(self, wire: Sequence[Mapping[str, Any]]) -> None:
+        """Says so when the model takes no tools on this endpoint."""
+        profile = self._profile
+        if profile is None or not any(tool.get("type") == "function" for tool in wire):
+            return
+        if profile.chat_tools == "never":
+            self.notes.diagnose(
+                "tools-refused-on-chat",
+                "tools",
+                f"{profile.name} takes no function tools on Chat Completions: "
+                "use the target `openai-responses`.",
+            )
+        elif profile.chat_tools == "effort_none":
+            self.notes.diagnose(
+                "tools-need-effort-none",
+                "tools",
+                f"{profile.name} takes function tools on Chat Completions only with "
+                '`reasoning_effort="none"` in the call; the target `openai-responses` has no '
+                "such limit.",
+            )
+        elif profile.chat_tools == "without_effort":
+            self.notes.diagnose(
+                "tools-need-no-effort",
+                "tools",
+                f"{profile.name} takes function tools on Chat Completions only without "
+                '`reasoning_effort`, or with "none".',
+            )
+
+    # Messages ------------------------------------------------------------------------------
+
+    def _draft(self, message: Message, where: str) -> Draft:
+        native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)
+        fields = {key: thaw(value) for key, value in native.items() if key[:1] != "_"}
+        role = str(fields.pop("role", message.role))
+        if self._official:
+            for key in [key for key in fields if key not in _OFFICIAL_FIELDS]:
+                self._dropped("field-dropped", f"{where}.{key}", f"OpenAI takes no `{key}`")
+                del fields[key]
+        note_foreign(self.notes, message.native, WIRE, where)
+        draft = Draft(role=role, fields=fields, spelled=str(native.get("_content", "")))
+        if message.name is not None:
+            self._name(message, draft, where)
+        for at, block in enumerate(message.content):
+            self._block(block, message, draft, f"{where}.content[{at}]")
+        if message.role == "tool":
+            self._result(message, draft)
+        if message.cache is not None and draft.pieces and message.role != "assistant":
+            draft.pieces[-1].marked = True
+        return draft
+
+    def _name(self, message: Message, draft: Draft, where: str) -> None:
+        name = message.name or ""
+        if message.role == "tool":
+            name = self._names.get(name, name)
+        if not _NAME.fullmatch(name):
+            name = _NOT_IN_NAME.sub("_", name)[:64]
+            self.notes.repair("name-field", f"{where}.name", f"{message.name!r} goes as {name!r}")
+        if name:
+            draft.fields["name"] = name
+
+    def _result(self, message: Message, draft: Draft) -> None:
+        call_id = message.tool_call_id or ""
+        call = self._calls.get(call_id)
+        if draft.role != "function" and call is not None and _form(call) == "function_call":
+            draft.role = "function"  # an answer in the form of its call
+            draft.fields.setdefault("name", self._name_of(call))
+        if draft.role == "function":
+            draft.fields.setdefault("name", call_id)
+        elif call_id or self._mend:
+            draft.fields["tool_call_id"] = call_id
+        if self._waiting_for == "tool" and self._waiting and not draft.pieces:
+            draft.pieces.append(Piece(text=RESULT_MEDIA_FOLLOW))
+        if message.is_error:
+            wrap_first(draft.pieces, failed_result)
+
+    def _degrade(self, message: Message) -> None:
+        """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
+        if not message.content:
+            return
+        piece = Piece(text=prefill_enforcement(message.text), generated=True)
+        for draft in reversed(self._drafts):
+            if draft.role in ("user", "system", "developer"):
+                draft.pieces.append(piece)
+                return
+        self._drafts.append(Draft(role="user", pieces=[piece]))
+
+    def _place_media(self) -> None:
+        if self._waiting:
+            self._drafts.append(Draft(role="user", pieces=self._waiting))
+            self._waiting = []
+
+    # Blocks --------------------------------------------------------------------------------
+
+    def _block(self, block: Block, message: Message, draft: Draft, where: str) -> None:
+        match block:
+            case Text():
+                self._text(block, draft)
+            case Media():
+                self._media(block, message, draft, where)
+            case ToolCall():
+                self._call(block, draft, where)
+            case Thinking():
+                self._thinking(block, message, draft, where)
+            case RedactedThinking():
+                code = (
+                    "redacted-thinking-dropped" if self._preserve_thinking else "thinking-dropped"
+                )
+                self._dropped(code, where, "reasoning that only its provider can read")
+            case Opaque():
+                self._opaque(block, message, draft, where)
+        if block.cache is not None and draft.pieces and message.role != "assistant":
+            draft.pieces[-1].marked = True
+
+    def _text(self, block: Text, draft: Draft) -> None:
+        native: Mapping[str, Any] = block.native.get(WIRE, EMPTY)
+        if native.get("_field") == "refusal":
+            draft.fields["refusal"] = block.text
+            return
+        fields = self._part_fields(native)
+        if fields.pop("type", None) == "refusal" or _refuses(block):
+            draft.pieces.append(Piece(part={"type": "refusal", "refusal": block.text, **fields}))
+        else:
+            generated = block.source is not None
+            draft.pieces.append(Piece(text=block.text, fields=fields, generated=generated))
+
+    def _part_fields(self, native: Mapping[str, Any]) -> dict[str, Any]:
+        """What a part said beside its content, as far as the model takes it."""
+        fields = {key: thaw(value) for key, value in native.items() if key[:1] != "_"}
+        if self._official:
+            fields.pop("cache_control", None)
+            if not self._marks:
+                fields.pop("prompt_cache_breakpoint", None)
+        return fields
+
+    def _call(self, call: ToolCall, draft: Draft, where: str) -> None:
+        self._calls[call.id] = call
+        name = self._name_of(call)
+        if _form(call) == "custom":
+            entry: dict[str, Any] = {"name": name, "input": call.arguments}
+        else:
+            text = call.arguments
+            if self._mend:
+                text = written_arguments(call, self.notes, f"{where}.arguments")
+            entry = {"name": name, "arguments": text}
+        if _form(call) == "function_call" and "function_call" not in draft.fields:
+            draft.fields["function_call"] = entry
+            return
+        native: Mapping[str, Any] = call.native.get(WIRE, EMPTY)
+        kind = "custom" if _form(call) == "custom" else "function"
+        entry.update(thaw(native.get("_inner", EMPTY)))
+        row = {"id": call.id, "type": kind, kind: entry}
+        row.update({k: thaw(v) for k, v in native.items() if k[:1] != "_" and k != "type"})
+        calls: list[dict[str, Any]] = draft.fields.get("tool_calls") or []
+        draft.fields["tool_calls"] = [*calls, row]
+
+    def _name_of(self, call: ToolCall) -> str:
+        return self._names.get(call.name) or wire_name(call.name, WIRE)
+
+    def _thinking(self, block: Thinking, message: Message, draft: Draft, where: str) -> None:
+        field = block.native.get(WIRE, EMPTY).get("_field")
+        if isinstance(field, str) and not self._official and message.role == "assistant":
+            draft.fields[field] = block.text
+        elif self._preserve_thinking and message.role == "assistant" and block.text:
+            draft.pieces.append(Piece(text=thinking_as_text(block.text), prefix=True))
+        else:
+            self._dropped("thinking-dropped", where, "reasoning of another model")
+
+    def _opaque(self, block: Opaque, message: Message, draft: Draft, where: str) -> None:
+        value = block.value
+        if block.provider == WIRE:
+            draft.pieces.append(Piece(part=thaw(value)))
+        elif block.provider == "anthropic" and block.kind == "compaction":
+            summary = value.get("content")
+            if isinstance(summary, str) and summary:
+                draft.pieces.append(Piece(text=compaction_text(summary), prefix=True))
+        elif block.kind == "reasoning":
+            words = reasoning_text(value)
+            if self._preserve_thinking and words and message.role == "assistant":
+                draft.pieces.append(Piece(text=thinking_as_text(words), prefix=True))
+            else:
+                self._dropped("thinking-dropped", where, "reasoning of the Responses API")
+        else:
+            self._dropped("block-dropped", where, f"{block.provider} block `{block.kind}`")
+
+    # Media ---------------------------------------------------------------------------------
+
+    def _media(self, block: Media, message: Message, draft: Draft, where: str) -> None:
+        media = normal_media(block)
+        native: Mapping[str, Any] = media.native.get(WIRE, EMPTY)
+        inline = native.get("_inline") is True and not self._official
+        piece = self._media_piece(media, where)
+        if piece.part is None or message.role == "user" or inline:
+            draft.pieces.append(piece)
+        elif message.role == "assistant":
+            self._dropped("media-dropped", where, f"{media.kind} in an assistant message")
+            draft.pieces.append(Piece(text=omission(media, "OpenAI takes none from the assistant")))
+        else:
+            if not self._waiting or self._waiting_for != message.role:
+                self._place_media()
+            self._waiting_for = message.role
+            label = INSTRUCTION_MEDIA
+            if message.role == "tool":
+                call = self._calls.get(message.tool_call_id or "")
+                label = result_media_label(
+                    message.name or (call.name if call else "") or message.tool_call_id or "tool"
+                )
+            if not any(waiting.text == label for waiting in self._waiting[-2:]):
+                self._waiting.append(Piece(text=label, generated=True))
+            self._waiting.append(piece)
+
+    def _media_piece(self, media: Media, where: str) -> Piece:
+        """The part that shows this, or the words that say why it is not shown."""
+        native: Mapping[str, Any] = media.native.get(WIRE, EMPTY)
+        inner = {k: thaw(v) for k, v in native.items() if k[:1] != "_" and k != "format"}
+        beside = self._part_fields(native.get("_part", EMPTY))
+        if isinstance(media.source, PlainText):
+            text = document_text(media.source.text, filename=media.filename)
+            return Piece(text=text, fields=beside, apart=True)
+        if not accepted(media, self._profile, wire=WIRE):
+            return self._omitted(media, where, "the model does not take it")
+        if media.kind == "image" and (url := image_url(media)) is not None:
+            detail = media.native.get("openai-responses", EMPTY).get("detail")
+            if detail in ("low", "high", "auto"):
+                inner = {"detail": detail, **inner}
+            part = {"type": "image_url", "image_url": {"url": url, **inner}}
+        elif (sound := audio_format(media)) is not None:
+            data = getattr(media.source, "data", "")
+            part = {"type": "input_audio", "input_audio": {"data": data, "format": sound, **inner}}
+        elif media.kind != "image" and (identifier := file_id(media)) is not None:
+            file = {"file_id": identifier, **inner}
+            if media.filename and native.get("_named"):
+                file["filename"] = media.filename
+            part = {"type": "file", "file": file}
+        elif media.kind in ("document", "file") and (data := file_data(media)) is not None:
+            file = {"file_data": data, "filename": filename_of(media), **inner}
+            part = {"type": "file", "file": file}
+        else:
+            return self._omitted(media, where, "OpenAI does not take it in this form")
+        return Piece(part={**part, **beside})
+
+    def _omitted(self, media: Media, where: str, why: str) -> Piece:
+        self._dropped("media-dropped", where, f"{media.kind}: {why}")
+        return Piece(text=omission(media, why), apart=True)
+
+    def _dropped(self, code: str, where: str, message: str) -> None:
+        self.notes.diagnose(code, where, message)
+
+
+def reasoning_text(item: Mapping[str, Any]) -> str:
+    """The readable words of a Responses reasoning item: its summary, else its content."""
+    for field in ("summary", "content"):
+        parts: Any = item.get(field)
+        if not isinstance(parts, list):
+            continue
+        found: list[str] = []
+        for part in cast(list[Any], parts):
+            words: Any = (
+                cast(Mapping[str, Any], part).get("text") if isinstance(part, Mapping) else part
+            )
+            if isinstance(words, str) and words:
+                found.append(words)
+        if found:
+            return "\n\n".join(found)
+    return ""
+
+
+def _form(call: ToolCall) -> str:
+    """`function`, `custom`, or `function_call` for calls of the form before tools."""
+    said = call.native.get(WIRE, EMPTY).get("type")
+    if said in ("custom", "function_call"):
+        return str(said)
+    responses = call.native.get("openai-responses", EMPTY).get("type")
+    return "custom" if responses == "custom_tool_call" else "function"
+
+
+def _refuses(block: Text) -> bool:
+    return block.native.get("openai-responses", EMPTY).get("type") == "refusal"

@@ -1,0 +1,397 @@
+"""Puts messages into the items of the Responses API, in the order in which they were said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_chef.adaptation.media import normal_media
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.openai_content import (
+    Piece,
+    note_foreign,
+    wrap_first,
+    written_arguments,
+)
+from context_chef.adaptation.openai_media import (
+    accepted,
+    file_data,
+    file_id,
+    filename_of,
+    image_url,
+    omission,
+    web_url,
+)
+from context_chef.adaptation.read_responses import OUTPUT_OF, WIRE
+from context_chef.adaptation.response_ids import Item, mend_items
+from context_chef.adaptation.tool_names import wire_name
+from context_chef.adaptation.tools import convert_tools
+from context_chef.ir.blocks import (
+    Block,
+    Media,
+    Opaque,
+    PlainText,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from context_chef.ir.frozen import EMPTY, thaw
+from context_chef.ir.message import Message
+from context_chef.ir.tools import ToolDefinition
+from context_chef.prompts.adaptation import (
+    compaction_text,
+    document_text,
+    failed_result,
+    thinking_as_text,
+)
+from context_chef.prompts.guardrails import prefill_enforcement
+
+
+class ItemWriter:
+    """Writes one conversation. Holds what it reports and the items so far."""
+
+    def __init__(
+        self, *, profile: ModelProfile | None, preserve_thinking: bool, mend: bool
+    ) -> None:
+        self.notes = Notes(WIRE)
+        self._profile = profile
+        self._marks = profile is not None and profile.cache.explicit_marks
+        self._preserve_thinking = preserve_thinking
+        self._mend = mend
+        self._names: Mapping[str, str] = EMPTY
+        self._calls: dict[str, ToolCall] = {}
+        self._items: list[Item] = []
+        self._instructions: list[str] = []
+
+    def body(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolDefinition],
+        request: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The body's own keys. `request` is what is known of its other ones."""
+        converted = convert_tools(tools, target=WIRE, profile=self._profile)
+        self.notes.repairs.extend(converted.repairs)
+        self.notes.diagnostics.extend(converted.diagnostics)
+        self._names = converted.names
+        marked_system = self._marks and any(
+            message.role == "system" and not message.positional and _has_mark(message)
+            for message in messages
+        )
+        for index, message in enumerate(messages):
+            where = f"messages[{index}]"
+            note_foreign(self.notes, message.native, WIRE, where)
+            match message.role:
+                case "system" if not marked_system and _is_instruction(message):
+                    self._instructions.append(self._words(message, where))
+                case "system" | "user":
+                    self._message(message, where)
+                case "assistant" if _is_prefill(message):
+                    self._degrade(message)
+                case "assistant":
+                    self._assistant(message, where)
+                case "tool":
+                    self._output(message, where)
+        items = self._items
+        if self._mend or request is not None:
+            known = request or {}
+            stateful = bool(known.get("previous_response_id") or known.get("conversation"))
+            items = mend_items(
+                items,
+                self.notes,
+                strict=self._mend,
+                store=known.get("store"),
+                stateful=stateful,
+            )
+        body: dict[str, Any] = {}
+        if instructions := "\n\n".join(self._instructions):
+            body["instructions"] = instructions
+        body["input"] = self._input(messages, items)
+        if converted.wire:
+            body["tools"] = converted.wire
+        return body
+
+    def _input(self, messages: Sequence[Message], items: Sequence[Item]) -> Any:
+        rows = [item.row() for item in items]
+        if len(rows) != 1 or messages[-1].native.get(WIRE, EMPTY).get("_content") != "input":
+            return rows
+        content = rows[0].get("content")
+        return content if isinstance(content, str) else rows
+
+    # What the user, the system and tools said -------------------------------------------------
+
+    def _words(self, message: Message, where: str) -> str:
+        pieces = self._pieces(message, where)
+        return "\n\n".join(piece.text for piece in pieces if piece.text)
+
+    def _message(self, message: Message, where: str) -> None:
+        native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)
+        role = native.get("role") or message.native.get("openai", EMPTY).get("role") or message.role
+        row: dict[str, Any] = {} if native.get("_typed") is False else {"type": "message"}
+        row["role"] = str(role) if role != "function" else message.role
+        row["content"] = ""
+        row.update(_wire_fields(native, "role"))
+        pieces = self._pieces(message, where)
+        if len(pieces) == 1 and pieces[0].part is not None and native.get("_item") is None:
+            value = pieces[0].part
+            if value.get("type") == "additional_tools":
+                self._items.append(Item(value))
+                return
+        self._mark_last(message, pieces)
+        spelled = str(native.get("_content", ""))
+        self._items.append(Item(row, pieces=pieces, spelled=spelled, marks=self._marks))
+
+    def _output(self, message: Message, where: str) -> None:
+        native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)
+        call_id = message.tool_call_id or ""
+        call = self._calls.get(call_id)
+        kind = native.get("type")
+        if call is not None:
+            kind = OUTPUT_OF.get(_kind(call), kind)
+        row: dict[str, Any] = {"type": kind or "function_call_output", "call_id": call_id}
+        row["output"] = ""
+        row.update(_wire_fields(native, "type"))
+        pieces = self._pieces(message, where)
+        if message.is_error:
+            wrap_first(pieces, failed_result)
+        self._mark_last(message, pieces)
+        spelled = str(native.get("_content", "")) or "text"
+        self._items.append(
+            Item(row, pieces=pieces, spelled=spelled, key="output", marks=self._marks)
+        )
+
+    def _mark_last(self, message: Message, pieces: list[Piece]) -> None:
+        if message.cache is not None and pieces:
+            pieces[-1].marked = True
+
+    def _degrade(self, message: Message) -> None:
+        """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
+        if not message.content:
+            return
+        text = prefill_enforcement(message.text)
+        for item in reversed(self._items):
+            if item.fields.get("role") == "user":
+                item.pieces.append(Piece(text=text, generated=True))
+                return
+        if self._mend and not self._items:
+            row = {"type": "message", "role": "user", "content": ""}
+            self._items.append(Item(row, pieces=[Piece(text=text, generated=True)]))
+        else:
+            self._instructions.append(text)
+
+    def _pieces(self, message: Message, where: str) -> list[Piece]:
+        pieces: list[Piece] = []
+        for at, block in enumerate(message.content):
+            piece = self._piece(block, f"{where}.content[{at}]")
+            if piece is not None:
+                piece.marked = block.cache is not None
+                pieces.append(piece)
+        return pieces
+
+    def _piece(self, block: Block, where: str) -> Piece | None:
+        match block:
+            case Text():
+                native: Mapping[str, Any] = block.native.get(WIRE, EMPTY)
+                fields = self._part_fields(native)
+                if fields.get("type") == "refusal":
+                    del fields["type"]
+                return Piece(text=block.text, fields=fields, generated=block.source is not None)
+            case Media():
+                return self._media(block, where)
+            case Opaque():
+                if block.provider == WIRE:
+                    return Piece(part=thaw(block.value))
+                return self._foreign(block, where)
+            case Thinking() | RedactedThinking() | ToolCall():
+                self.notes.diagnose("block-dropped", where, "only the assistant has these")
+                return None
+
+    def _part_fields(self, native: Mapping[str, Any]) -> dict[str, Any]:
+        """What a part said beside its content, as far as the model takes it."""
+        fields = _wire_fields(native)
+        if self._profile is not None and not self._marks:
+            fields.pop("prompt_cache_breakpoint", None)
+        return fields
+
+    # What the assistant said ------------------------------------------------------------------
+
+    def _assistant(self, message: Message, where: str) -> None:
+        before = len(self._items)
+        open_text: Item | None = None
+        for at, block in enumerate(message.content):
+            path = f"{where}.content[{at}]"
+            native: Mapping[str, Any] = block.native.get(WIRE, EMPTY)
+            if isinstance(block, Text) or (isinstance(block, Opaque) and native.get("_part")):
+                if open_text is None or "_item" in native:
+                    open_text = self._text_item(native)
+                open_text.pieces.append(self._said(block, native))
+                continue
+            words = self._as_words(block, path)
+            if words is not None:
+                if open_text is None:
+                    open_text = self._text_item(EMPTY)
+                open_text.pieces.append(words)
+                continue
+            item = self._item(block, path)
+            if item is not None:
+                open_text = None
+                self._items.append(item)
+        if len(self._items) == before and not self._mend:
+            self._text_item(EMPTY).pieces.append(self._said(Text(text=""), EMPTY))
+
+    def _text_item(self, native: Mapping[str, Any]) -> Item:
+        spelling: Mapping[str, Any] = native.get("_item", EMPTY)
+        row: dict[str, Any] = {} if spelling.get("typed") is False else {"type": "message"}
+        row.update({"role": "assistant", "content": "", **thaw(spelling.get("fields", EMPTY))})
+        spelled = "string" if spelling.get("string") else ""
+        item = Item(row, spelled=spelled, after=native.get("_after"))
+        self._items.append(item)
+        return item
+
+    def _said(self, block: Text | Opaque, native: Mapping[str, Any]) -> Piece:
+        if isinstance(block, Opaque):
+            return Piece(part=thaw(block.value))
+        fields = _wire_fields(native)
+        refuses = fields.get("type") == "refusal"
+        if refuses or block.native.get("openai", EMPTY).get("type") == "refusal":
+            return Piece(part={"type": "refusal", "refusal": block.text, **fields})
+        return Piece(text=block.text, fields=fields)
+
+    def _as_words(self, block: Block, where: str) -> Piece | None:
+        """The words that a block without an item of its own becomes; None for every other block."""
+        text: str | None = None
+        match block:
+            case Thinking() if self._preserve_thinking and block.text:
+                text = thinking_as_text(block.text)
+            case Opaque() if block.provider == "anthropic" and block.kind == "compaction":
+                summary = block.value.get("content")
+                text = compaction_text(summary) if isinstance(summary, str) and summary else None
+            case Media():
+                note = "OpenAI takes none from the assistant"
+                self.notes.diagnose("media-dropped", where, f"{block.kind} in an assistant message")
+                text = omission(normal_media(block), note)
+            case _:
+                pass
+        return None if text is None else Piece(text=text, prefix=True)
+
+    def _item(self, block: Block, where: str) -> Item | None:
+        native: Mapping[str, Any] = block.native.get(WIRE, EMPTY)
+        match block:
+            case ToolCall():
+                return self._call(block, native, where)
+            case Opaque() if block.provider == WIRE:
+                last = native.get("_last") is True
+                return Item(thaw(block.value), after=native.get("_after"), last=last)
+            case Opaque() if block.kind == "compaction":
+                return None
+            case Opaque():
+                message = f"{block.provider} block `{block.kind}`"
+                self.notes.diagnose("block-dropped", where, message)
+            case RedactedThinking() if self._preserve_thinking:
+                message = "reasoning that only its provider can read"
+                self.notes.diagnose("redacted-thinking-dropped", where, message)
+            case Thinking() | RedactedThinking():
+                self.notes.diagnose("thinking-dropped", where, "reasoning of another model")
+            case _:
+                pass
+        return None
+
+    def _call(self, call: ToolCall, native: Mapping[str, Any], where: str) -> Item:
+        self._calls[call.id] = call
+        after = native.get("_after")
+        name = self._names.get(call.name) or wire_name(call.name, WIRE)
+        kind = _kind(call)
+        row = {"type": kind, "call_id": call.id, "name": name}
+        if kind == "custom_tool_call":
+            row["input"] = call.arguments
+        elif self._mend:
+            row["arguments"] = written_arguments(call, self.notes, f"{where}.arguments")
+        else:
+            row["arguments"] = call.arguments
+        return Item({**row, **_wire_fields(native, "type")}, after=after)
+
+    # Media and other providers' blocks --------------------------------------------------------
+
+    def _media(self, block: Media, where: str) -> Piece:
+        media = normal_media(block)
+        native: Mapping[str, Any] = media.native.get(WIRE, EMPTY)
+        fields = self._part_fields(native)
+        if isinstance(media.source, PlainText):
+            text = document_text(media.source.text, filename=media.filename)
+            return Piece(text=text, apart=True)
+        if not accepted(media, self._profile, wire=WIRE):
+            return self._omitted(media, where, "the model does not take it")
+        identifier, address = file_id(media), web_url(media)
+        named = {"filename": media.filename} if media.filename and native.get("_named") else {}
+        part: dict[str, Any]
+        if media.kind == "image":
+            url = image_url(media)
+            if url is None and identifier is None:
+                return self._omitted(media, where, "OpenAI does not take it in this form")
+            part = {"type": "input_image"}
+            part.update({"file_id": identifier} if url is None else {"image_url": url})
+            detail = media.native.get("openai", EMPTY).get("detail")
+            if detail is not None:
+                part["detail"] = detail
+        elif media.kind in ("audio", "video"):
+            return self._omitted(media, where, "the Responses API takes no recordings")
+        elif identifier is not None:
+            part = {"type": "input_file", "file_id": identifier, **named}
+        elif address is not None:
+            # A name beside the address is refused: the two exclude each other.
+            part = {"type": "input_file", "file_url": address, **named}
+        elif (data := file_data(media)) is not None:
+            part = {"type": "input_file", "file_data": data, "filename": filename_of(media)}
+        else:
+            return self._omitted(media, where, "OpenAI does not take it in this form")
+        return Piece(part={**part, **fields})
+
+    def _omitted(self, media: Media, where: str, why: str) -> Piece:
+        self.notes.diagnose("media-dropped", where, f"{media.kind}: {why}")
+        return Piece(text=omission(media, why), apart=True)
+
+    def _foreign(self, block: Opaque, where: str) -> Piece | None:
+        if block.provider == "anthropic" and block.kind == "compaction":
+            summary = block.value.get("content")
+            if isinstance(summary, str) and summary:
+                return Piece(text=compaction_text(summary), prefix=True)
+            return None
+        self.notes.diagnose("block-dropped", where, f"{block.provider} block `{block.kind}`")
+        return None
+
+
+def _wire_fields(native: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    """What the wire carried beside what we model."""
+    return {k: thaw(v) for k, v in native.items() if k[:1] != "_" and k not in known}
+
+
+def _kind(call: ToolCall) -> str:
+    native: Mapping[str, Any] = call.native.get(WIRE, EMPTY)
+    custom = native.get("type") == "custom_tool_call"
+    if custom or call.native.get("openai", EMPTY).get("type") == "custom":
+        return "custom_tool_call"
+    return "function_call"
+
+
+def _is_instruction(message: Message) -> bool:
+    """Whether a system message can go into the one string that `instructions` is."""
+    if message.positional or message.native.get(WIRE, EMPTY).get("_item"):
+        return False
+    return all(
+        isinstance(block, Text)
+        or (isinstance(block, Opaque) and block.provider != WIRE)
+        or (isinstance(block, Media) and isinstance(block.source, PlainText))
+        for block in message.content
+    )
+
+
+def _is_prefill(message: Message) -> bool:
+    if not message.prefill or message.tool_calls:
+        return False
+    return not any(isinstance(b, Opaque) and b.provider == WIRE for b in message.content)
+
+
+def _has_mark(message: Message) -> bool:
+    return message.cache is not None or any(block.cache is not None for block in message.content)

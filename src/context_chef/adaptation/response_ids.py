@@ -1,0 +1,166 @@
+"""Responses items in the making, and their ids: one with an id drags its neighbours along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.openai_content import MARK, Piece
+
+_PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_NOT_FROM_THE_MODEL: Final = frozenset(
+    {"compaction_trigger", "additional_tools", "mcp_approval_response", "item_reference"}
+)
+
+
+@dataclass(slots=True)
+class Item:
+    """One input item in the making: its fields, and the pieces of its content."""
+
+    fields: dict[str, Any]
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    spelled: str = "parts"
+    """`string` or `input`: one text was a plain string. `text`: it may be one. Else parts."""
+    key: str = "content"
+    after: str | None = None
+    """The id of the reasoning item that this one came from."""
+    last: bool = False
+    """Reasoning that nothing followed when it was read."""
+    marks: bool = False
+    """The model reads cache breakpoints."""
+
+    @property
+    def kind(self) -> str:
+        """The item's type; messages and references may leave it out."""
+        said = self.fields.get("type")
+        if isinstance(said, str):
+            return said
+        return "message" if "role" in self.fields else "item_reference"
+
+    @property
+    def id(self) -> str | None:
+        """The item's id, if it has one."""
+        value = self.fields.get("id")
+        return value if isinstance(value, str) and value else None
+
+    def row(self) -> dict[str, Any]:
+        """The finished item."""
+        if self.key not in self.fields or (not self.pieces and self.fields[self.key] != ""):
+            return self.fields
+        return {**self.fields, self.key: self._content()}
+
+    def _content(self) -> Any:
+        marked = self.marks and any(piece.marked for piece in self.pieces)
+        if not self.pieces:
+            if self.key == "output" or self.spelled in ("string", "input"):
+                return ""
+            return [{"type": "input_text", "text": ""}]
+        plain = len(self.pieces) == 1 and not self.pieces[0].part and not self.pieces[0].fields
+        if plain and not marked and self.spelled in ("string", "input", "text"):
+            return self.pieces[0].text
+        return [self._part(piece) for piece in self.pieces]
+
+    def _part(self, piece: Piece) -> dict[str, Any]:
+        if piece.part is not None:
+            part = piece.part
+        else:
+            kind = "output_text" if self.fields.get("role") == "assistant" else "input_text"
+            part = {"type": kind, "text": piece.text, **piece.fields}
+        if self.marks and piece.marked and "prompt_cache_breakpoint" not in part:
+            part = {**part, **MARK}
+        return part
+
+
+def mend_items(
+    items: list[Item],
+    notes: Notes,
+    *,
+    strict: bool = True,
+    store: Any = None,
+    stateful: bool = False,
+) -> list[Item]:
+    """The same items without the ids that would make the provider ask for what is not there.
+
+    `strict` holds them to all of OpenAI's rules; without it only what has changed since the items
+    were read is mended, which leaves the liberties alone that another server may allow. `store` is
+    the request's own setting, None when it is not known: then what is right for both is chosen.
+    `stateful` says that earlier items are stored with the provider.
+    """
+    if strict:
+        items = _known_ids(items, notes, store)
+    items = _reasoning_with_followers(items, notes, store, strict)
+    if not stateful:
+        _without_lost_reasoning(items, notes)
+    return items
+
+
+def _known_ids(items: list[Item], notes: Notes, store: Any) -> list[Item]:
+    seen: set[str] = set()
+    kept: list[Item] = []
+    for index, item in enumerate(items):
+        where = f"input[{index}]"
+        if item.kind == "item_reference":
+            if store is False:
+                message = f"nothing is stored, so {item.id!r} refers to nothing"
+                notes.diagnose("block-dropped", where, message)
+                continue
+        elif item.id is not None and item.id in seen:
+            if item.kind == "reasoning":
+                notes.repair("item-id-duplicate", where, f"{item.id!r} stood here a second time")
+                continue
+            _strip(item, notes, "item-id-duplicate", where, "another item has it")
+        elif item.id is not None:
+            seen.add(item.id)
+            prefix = _PREFIXES.get(item.kind)
+            if prefix is not None and not item.id.startswith(prefix):
+                _strip(item, notes, "item-id-prefix", where, f"it does not begin with {prefix!r}")
+        kept.append(item)
+    return kept
+
+
+def _reasoning_with_followers(
+    items: list[Item], notes: Notes, store: Any, strict: bool
+) -> list[Item]:
+    kept: list[Item] = []
+    for index, item in enumerate(items):
+        if item.kind != "reasoning" or item.id is None:
+            kept.append(item)
+            continue
+        where = f"input[{index}]"
+        follower = items[index + 1] if index + 1 < len(items) else None
+        sealed = bool(item.fields.get("encrypted_content"))
+        if not strict and (item.last or _may_follow(follower, need_id=False)):
+            kept.append(item)
+        elif store is False and not sealed:
+            notes.repair("not-stored", where, f"{item.id!r} is stored nowhere and holds nothing")
+        elif _may_follow(follower, need_id=store is not False):
+            kept.append(item)
+        elif sealed:
+            _strip(item, notes, "reasoning-follower", where, "the item it led to is not behind it")
+            kept.append(item)
+        else:
+            message = f"{item.id!r} is left out: the item it led to is not behind it"
+            notes.repair("reasoning-follower", where, message)
+    return kept
+
+
+def _may_follow(item: Item | None, *, need_id: bool) -> bool:
+    if item is None or (need_id and item.id is None):
+        return False
+    if item.kind == "message":
+        return item.fields.get("role") == "assistant"
+    return not item.kind.endswith("_call_output") and item.kind not in _NOT_FROM_THE_MODEL
+
+
+def _without_lost_reasoning(items: list[Item], notes: Notes) -> None:
+    present = {item.id for item in items if item.kind == "reasoning"}
+    for index, item in enumerate(items):
+        if item.after is not None and item.id is not None and item.after not in present:
+            why = f"its reasoning item {item.after!r} is not there"
+            _strip(item, notes, "reasoning-dropped", f"input[{index}]", why)
+
+
+def _strip(item: Item, notes: Notes, rule: str, where: str, why: str) -> None:
+    notes.repair(rule, where, f"the id {item.id!r} is taken off: {why}")
+    item.fields = {key: value for key, value in item.fields.items() if key != "id"}
