@@ -9,9 +9,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from context_chef.errors import AddressError, CorruptStoreError, SettingsError, StoreError
 from context_chef.persistence.address import check_namespace, check_path
@@ -39,6 +37,9 @@ from context_chef.persistence.layouts import (
 )
 from context_chef.persistence.names import LOCK_NAME, TEMPORARY, names_of
 from context_chef.persistence.ranking import RankedEntries
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _POLL: Final = 0.001
 _DEEPEST: Final = 100
@@ -363,6 +364,9 @@ class FileSystemBackend:
         self._segments(ns, path)
         with self._explaining(ns, path), ExitStack() as stack:
             base = self._open_folder(ns, stack) or self._make_folder(ns, stack)
+            # Imported late, because most programs that import us lock no folder.
+            from filelock import Timeout
+
             inside, between = self._lock_of(base.path)
             stack.enter_context(inside)
             base.is_file(LOCK_NAME)  # refuses a link that would lock, and so empty, another file
@@ -409,6 +413,8 @@ class FileSystemBackend:
         return tuple(part for part in Path(named).parts if part != ".")
 
     def _lock_of(self, folder: Path) -> tuple[threading.Lock, FileLock]:
+        from filelock import FileLock
+
         folder = folder.absolute()
         with self._guard:
             if folder not in self._locks:

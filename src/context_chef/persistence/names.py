@@ -86,7 +86,7 @@ def is_piece(name: str) -> bool:
 
 
 def _plain_segment_of(names: tuple[str, ...]) -> str | None:
-    if len(names) > 1:
+    if names[1:]:
         joined = "".join(name.removesuffix(_MORE) for name in names[:-1]) + names[-1]
         segment = _unescaped(joined)
         return segment if segment is not None and names_of(segment) == names else None
