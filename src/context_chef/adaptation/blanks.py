@@ -12,10 +12,12 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.message import Message
-from context_chef.ir.repair import Placed
+from context_chef.ir.repair import Placed, is_reasoning
 from context_chef.prompts.repair import EMPTY_USER_MESSAGE
 
-_TOOL_BLOCKS = (ToolCall, Thinking, RedactedThinking)
+
+def _is_the_assistants(block: Block) -> bool:
+    return isinstance(block, ToolCall) or is_reasoning(block)
 
 
 def drop_misplaced_blocks(placed: list[Placed], mending: Mending) -> list[Placed]:
@@ -24,12 +26,12 @@ def drop_misplaced_blocks(placed: list[Placed], mending: Mending) -> list[Placed
     for entry in placed:
         message = entry.message
         if message.role == "assistant" or not any(
-            isinstance(block, _TOOL_BLOCKS) for block in message.content
+            _is_the_assistants(block) for block in message.content
         ):
             out.append(entry)
             continue
         dropped = {
-            index for index, block in enumerate(message.content) if isinstance(block, _TOOL_BLOCKS)
+            index for index, block in enumerate(message.content) if _is_the_assistants(block)
         }
         mending.repair(
             "block-role" if mending.target == "anthropic" else "part-role",
@@ -106,8 +108,12 @@ def _says_something(block: Block, mending: Mending) -> bool:
     match block:
         case Text() | Media() | ToolCall():
             return True
-        case Thinking() | RedactedThinking():
-            return True  # the writer decides what becomes of it
+        case Thinking():
+            return block.origin == mending.target or (
+                mending.reasoning_as_text and bool(block.text)
+            )
+        case RedactedThinking():
+            return block.origin == mending.target
         case _:
             # Only its own provider reads it; a summary made by one goes to all as text.
             return own_opaque(block, mending.target) is not None or block.kind == "compaction"

@@ -27,11 +27,16 @@ class Mending:
         profile: ModelProfile | None,
         thinking: ThinkingMode | None,
         names: Mapping[str, str],
+        stateful: bool,
+        reasoning_as_text: bool,
     ) -> None:
         self.target: Provider = target
         self.profile = profile
         self.thinking = thinking
         self.names = names
+        self.reasoning_as_text = reasoning_as_text
+        self.stateful = stateful
+        """Earlier turns are stored with the provider: not everything has to be here."""
         self.repairs: list[Repair] = []
         self.faults: list[str] = []
 

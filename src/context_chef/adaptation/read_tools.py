@@ -28,7 +28,8 @@ def read_tools(
     """Definitions of a tool list, and what could not be carried.
 
     Each entry may be a `ToolDefinition`, our flat form (`name`, `description`, `parameters`,
-    `tags`, `deferLoading`), the form of any of the four targets, an MCP tool, or an SDK object of these.
+    `tags`, `deferLoading`), the form of any of the four targets, an MCP tool, or an SDK object of
+    these.
     `provider` says whose a provider-native tool is that does not tell by itself. Written back for
     the provider it came from, a list is the same list. Raises InputError naming the entry.
     """

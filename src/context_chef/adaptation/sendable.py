@@ -11,6 +11,7 @@ from context_chef.adaptation.blanks import drop_blanks, drop_misplaced_blocks
 from context_chef.adaptation.call_ids import rename_ids
 from context_chef.adaptation.mending import Mending, Step, ThinkingMode
 from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.readable_media import note_unreadable_media
 from context_chef.adaptation.server_tools import mend_server_blocks
 from context_chef.adaptation.thinking_binding import (
     Unbound,
@@ -82,6 +83,8 @@ def make_sendable(
     profile: ModelProfile | None = None,
     thinking: ThinkingMode | None = None,
     names: Mapping[str, str] = EMPTY,
+    stateful: bool = False,
+    preserve_thinking_as_text: bool = False,
 ) -> Sendable:
     """The same messages, mended where `target` would answer 400. Nothing is changed in place.
 
@@ -92,11 +95,15 @@ def make_sendable(
     shorter one goes, but for its end and for results that came late.
 
     Without `profile` the choice is made that every model of the target accepts. `thinking` is the
-    request's `thinking.type` (Anthropic), `names` the mapping that `convert_tools` returned. Raises
-    UnsendableError, with every fault, when no request can be made.
+    request's `thinking.type` (Anthropic), `names` the mapping that `convert_tools` returned,
+    `stateful` says that the request goes on from one that the provider stored
+    (`previous_response_id`), `preserve_thinking_as_text` that foreign reasoning is written as text.
+    Raises UnsendableError, with every fault, when no request can be made.
     """
-    mending = Mending(target, profile, thinking, names)
+    mending = Mending(target, profile, thinking, names, stateful, preserve_thinking_as_text)
     placed = [Placed(at, message) for at, message in enumerate(messages)]
+    if not placed and not stateful:
+        mending.faults.append("there is no message at all; give at least one of the user's")
     for step in _STEPS:
         placed = step(placed, mending)
     check_thinking_start(placed, mending)
@@ -107,7 +114,13 @@ def make_sendable(
 
 def _pair(placed: list[Placed], mending: Mending) -> list[Placed]:
     found: list[Repair] = []
-    paired = pair_results(placed, found, tight=True, merged=mending.merges_neighbours)
+    paired = pair_results(
+        placed,
+        found,
+        keep_orphans=mending.stateful,
+        tight=True,
+        merged=mending.merges_neighbours,
+    )
     rules = _PAIRING_RULES[mending.target]
     for repair in found:
         rule = f"{mending.target}/{rules.get(repair.rule, repair.rule)}"
@@ -118,6 +131,7 @@ def _pair(placed: list[Placed], mending: Mending) -> list[Placed]:
 _STEPS: Final[tuple[Step, ...]] = (
     drop_misplaced_blocks,
     _pair,
+    note_unreadable_media,
     mend_server_blocks,
     drop_blanks,
     mend_thinking,

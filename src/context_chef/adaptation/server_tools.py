@@ -25,7 +25,7 @@ def mend_server_blocks(placed: list[Placed], mending: Mending) -> list[Placed]:
         return placed
     if mending.target == "anthropic":
         return _pair_anthropic(_place_compaction(placed, mending), mending)
-    if mending.target == "openai-responses":
+    if mending.target == "openai-responses" and not mending.stateful:
         return _pair_responses(placed, mending)
     return placed
 

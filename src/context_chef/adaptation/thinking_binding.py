@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from context_chef.adaptation.mending import Mending, own_opaque, without_blocks
-from context_chef.ir.blocks import Block, Opaque, RedactedThinking, Thinking, ToolCall
+from context_chef.ir.blocks import Block, Opaque, RedactedThinking, Text, Thinking, ToolCall
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.message import Message
 from context_chef.ir.repair import Placed, is_reasoning
 
 SKIP_SIGNATURE: Final = "skip_thought_signature_validator"
 """Gemini's documented value for calls that it did not make itself."""
+
+
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}", re.ASCII)
 
 
 class Unbound(NamedTuple):
@@ -62,8 +66,10 @@ def mend_thinking(placed: list[Placed], mending: Mending) -> list[Placed]:
     """
     if mending.target == "anthropic":
         return _mend_anthropic(placed, mending)
-    if mending.target == "gemini" and mending.profile and mending.profile.thought_signatures:
-        return _sign_calls(placed, mending)
+    if mending.target == "gemini":
+        placed = _drop_unreadable_signatures(placed, mending)
+        if mending.profile and mending.profile.thought_signatures:
+            return _sign_calls(placed, mending)
     return placed
 
 
@@ -185,6 +191,32 @@ def _is_after_results(conversation: list[Placed], position: int) -> bool:
 
 
 # Gemini ----------------------------------------------------------------------------------------
+
+
+def _drop_unreadable_signatures(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """A signature is base64; anything else is not even read."""
+    out: list[Placed] = []
+    for entry in placed:
+        blocks = [_with_readable_signature(block) for block in entry.message.content]
+        if all(a is b for a, b in zip(blocks, entry.message.content, strict=True)):
+            out.append(entry)
+            continue
+        mending.repair("thought-signature", entry.at, "a signature that is no base64 was left out")
+        out.append(Placed(entry.at, entry.message.replace(content=tuple(blocks))))
+    return out
+
+
+def _with_readable_signature(block: Block) -> Block:
+    if not isinstance(block, (Text, ToolCall, Thinking)) or not block.signature:
+        return block
+    if isinstance(block, Thinking) and block.origin != "gemini":
+        return block
+    signature = block.signature
+    digits = len(signature.rstrip("="))
+    readable = (
+        _BASE64.fullmatch(signature) is not None and len(signature) % 4 == 0 and digits % 4 != 1
+    )
+    return block if readable else msgspec.structs.replace(block, signature=None)
 
 
 def _sign_calls(placed: list[Placed], mending: Mending) -> list[Placed]:

@@ -8,7 +8,7 @@ from context_chef.adaptation.mending import SERVER_USES, Mending, is_server_resu
 from context_chef.adaptation.tool_names import is_legal_name, wire_name
 from context_chef.ir.blocks import Block, Text, ToolCall
 from context_chef.ir.message import Message
-from context_chef.ir.repair import CONVERSATION_CONTINUES, Placed
+from context_chef.ir.repair import CONVERSATION_CONTINUES, Placed, without_reasoning
 from context_chef.prompts.repair import PLEASE_CONTINUE
 
 
@@ -16,17 +16,15 @@ def open_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
     """There is a conversation, and on Gemini the user opens it."""
     first = next((i for i, entry in enumerate(placed) if _takes_part(entry, mending)), None)
     if first is None:
-        if not placed:
-            mending.faults.append("there is no message at all; give at least one of the user's")
+        if mending.stateful or mending.faults or (placed and mending.target == "openai"):
             return placed
-        if mending.target == "openai":
-            return placed
+        at = placed[-1].at if placed else 0
         mending.repair(
             _EMPTY[mending.target],
-            placed[-1].at,
+            at,
             "there was no conversation: a user message opens it",
         )
-        return [*placed, Placed(placed[-1].at, Message.user(CONVERSATION_CONTINUES))]
+        return [*placed, Placed(at, Message.user(CONVERSATION_CONTINUES))]
     entry = placed[first]
     if mending.target == "gemini" and entry.message.role == "assistant":
         mending.repair("call-turn", entry.at, "a user message now opens the conversation")
@@ -48,7 +46,7 @@ def _takes_part(entry: Placed, mending: Mending) -> bool:
     message = entry.message
     if message.role != "system":
         return True
-    return message.positional and mending.target in ("gemini", "openai-responses", "openai")
+    return message.positional and mending.target in ("openai", "openai-responses")
 
 
 def close_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
@@ -72,6 +70,15 @@ def close_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
         mended = _trimmed(message)
         if mended is not message:
             mending.repair("prefill-whitespace", entry.at, "blanks at the very end were cut off")
+        bare = without_reasoning(mended, "anthropic")
+        if bare is not mended:
+            mended = bare
+            mending.repair(
+                "prefill-thinking",
+                entry.at,
+                "an answer that the model goes on from holds no thinking",
+            )
+        if mended is not message:
             return [*placed[:last], Placed(entry.at, mended), *placed[last + 1 :]]
     return placed
 

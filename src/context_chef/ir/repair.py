@@ -84,16 +84,18 @@ def pair_results(
     repairs: list[Repair],
     *,
     keep_unnamed: bool = False,
+    keep_orphans: bool = False,
     tight: bool = False,
     merged: bool = False,
 ) -> list[Placed]:
     """The same messages with every result behind its call.
 
-    `keep_unnamed` leaves tool messages without an id where no call is open. `tight` lets nothing
+    `keep_unnamed` leaves tool messages without an id where no call is open, `keep_orphans` all
+    results without a call (the call may be stored with the provider). `tight` lets nothing
     stand between a call and its results, not even system messages. `merged` takes assistant
     messages in a row for one, as providers do that merge neighbours of one role.
     """
-    return _Pairing(placed, repairs, keep_unnamed, tight, merged).run()
+    return _Pairing(placed, repairs, (keep_unnamed, keep_orphans), tight, merged).run()
 
 
 class _Round:
@@ -127,13 +129,13 @@ class _Pairing:
         self,
         placed: Sequence[Placed],
         repairs: list[Repair],
-        keep_unnamed: bool,
+        keep: tuple[bool, bool],
         tight: bool,
         merged: bool,
     ) -> None:
         self._placed = placed
         self._repairs = repairs
-        self._keep_unnamed = keep_unnamed
+        self._keep_unnamed, self._keep_orphans = keep
         self._tight = tight
         self._merged = merged
         self._rounds: list[_Round] = []
@@ -141,7 +143,6 @@ class _Pairing:
         """Calls by id that are still open, oldest first."""
         self._known: set[str] = set()
         self._dropped: set[int] = set()
-        self._unnamed: set[int] = set()
 
     def run(self) -> list[Placed]:
         if not self._match():
@@ -195,9 +196,7 @@ class _Pairing:
             turn.answer(number, position)
         elif identifier and identifier in self._known:
             self._drop(position, DUPLICATE, "a second result of one call was left out")
-        elif not identifier and self._keep_unnamed:
-            self._unnamed.add(position)
-        else:
+        elif not (self._keep_orphans or (self._keep_unnamed and not identifier)):
             self._drop(position, ORPHAN, "the result of a call that is not there was left out")
 
     def _take(self, identifier: str) -> tuple[_Round, int] | None:
