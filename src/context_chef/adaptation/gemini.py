@@ -34,7 +34,7 @@ class GeminiAdapter:
     text in front of the answer instead of being left out.
     """
 
-    def __init__(self, *, preserve_thinking_as_text: bool = False) -> None:
+    def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._thinking_as_text = preserve_thinking_as_text
 
     def adapt(self, request: AdaptRequest) -> Adapted:

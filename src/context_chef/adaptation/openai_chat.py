@@ -96,7 +96,7 @@ def to_openai(
     `system` and `tools` take the place of the conversation's own. Nothing is mended, and without
     `model` or `profile` nothing is left out for the model's sake.
     """
-    request = request_of(conversation, system=system, tools=tools, model=model)
+    request = request_of(conversation, system=system, tools=tools, model=model, wire=WIRE)
     body = OpenAIAdapter(preserve_thinking_as_text).compile(
         request.messages, tools=request.tools, model=model, profile=profile
     )

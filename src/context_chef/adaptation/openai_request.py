@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from context_chef.adaptation.conversation import Conversation
-from context_chef.ir.frozen import thaw
+from context_chef.ir.blocks import Provider
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import read_messages, read_system
 from context_chef.ir.tools import ToolDefinition
@@ -20,7 +20,7 @@ class Request(NamedTuple):
     others: dict[str, Any]
     """The other keys of the body, the receiver's own."""
     was_read: bool
-    """Whether it comes from a request that was read."""
+    """Whether it comes from a request that was read from the same wire."""
 
 
 def request_of(
@@ -29,11 +29,15 @@ def request_of(
     system: str | MessageLike | Sequence[MessageLike] | None,
     tools: Sequence[ToolDefinition],
     model: str | None,
+    wire: Provider,
 ) -> Request:
-    """The messages, tools and other keys; what is given takes the place of what was read."""
+    """The messages, tools and other keys; what is given takes the place of what was read.
+
+    The other keys are those of a request that came over the same wire.
+    """
     others: dict[str, Any] = {}
     if isinstance(conversation, Conversation):
-        others = thaw(conversation.request)
+        others = conversation.request_for(wire)
         messages = conversation.messages if system is None else conversation.history
         tools = tools or conversation.tools
     else:
@@ -42,7 +46,8 @@ def request_of(
         messages = (*read_system(system), *messages)
     if model is not None:
         others["model"] = model
-    return Request(messages, tuple(tools), others, isinstance(conversation, Conversation))
+    same = isinstance(conversation, Conversation) and conversation.source in (None, wire)
+    return Request(messages, tuple(tools), others, same)
 
 
 def model_first(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def to_openai_responses(
     the body. `system` and `tools` take the place of the conversation's own. Only item ids whose
     reasoning item has left the conversation since are taken off, and reasoning whose item has left.
     """
-    request = request_of(conversation, system=system, tools=tools, model=model)
+    request = request_of(conversation, system=system, tools=tools, model=model, wire=WIRE)
     writer = ItemWriter(
         profile=profile or profile_for(model, WIRE),
         preserve_thinking=preserve_thinking_as_text,
