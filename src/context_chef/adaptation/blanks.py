@@ -116,4 +116,6 @@ def _says_something(block: Block, mending: Mending) -> bool:
             return block.origin == mending.target
         case _:
             # Only its own provider reads it; a summary made by one goes to all as text.
-            return own_opaque(block, mending.target) is not None or block.kind == "compaction"
+            if own_opaque(block, mending.target) is not None:
+                return True
+            return block.kind == "compaction" and bool(block.value.get("content"))

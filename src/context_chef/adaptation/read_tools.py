@@ -35,12 +35,13 @@ def read_tools(
     """
     if value is None:
         return (), ()
+    entries = value
     if isinstance(value, (Mapping, ToolDefinition)) or hasattr(value, "model_dump"):
-        value = [value]
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        entries = cast(object, [value])
+    if isinstance(entries, (str, bytes)) or not isinstance(entries, Iterable):
         raise InputError(f"a list of tools was expected, not {value!r}.", path=path)
     tools: list[ToolDefinition] = []
-    for index, entry in enumerate(cast(Iterable[Any], value)):
+    for index, entry in enumerate(cast(Iterable[Any], entries)):
         tools.extend(_read_entry(entry, provider, f"{path}[{index}]", index))
     return tuple(tools), ()
 
@@ -135,6 +136,10 @@ def _rest(tool: Mapping[str, Any], *known: str) -> dict[str, Any]:
     return rest
 
 
+def _mapping(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
 def _flat(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDefinition:
     tags = tool.get("tags") or ()
     if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
@@ -203,8 +208,8 @@ def _responses(tool: dict[str, Any], provider: Provider | None, path: str) -> To
 def _chat_custom(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDefinition:
     custom = cast(dict[str, Any], tool["custom"])
     flat = {"type": "custom", **custom}
-    form = flat.get("format")
-    if isinstance(form, dict) and isinstance(form.get("grammar"), dict):
+    form = _mapping(flat.get("format"))
+    if isinstance(form.get("grammar"), dict):
         flat["format"] = {"type": "grammar", **form["grammar"]}
     return ToolDefinition(
         name=_name(custom, f"{path}.custom"),
@@ -215,8 +220,8 @@ def _chat_custom(tool: dict[str, Any], provider: Provider | None, path: str) -> 
 
 def _responses_custom(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDefinition:
     custom = {key: value for key, value in tool.items() if key in ("name", "description", "format")}
-    form = custom.get("format")
-    if isinstance(form, dict) and form.get("type") == "grammar":
+    form = _mapping(custom.get("format"))
+    if form.get("type") == "grammar":
         grammar = {key: value for key, value in form.items() if key != "type"}
         custom["format"] = {"type": "grammar", "grammar": grammar}
     chat = {"type": "custom", "custom": custom}
@@ -315,10 +320,11 @@ def _declaration(
 
 def json_schema_of(schema: Any) -> Any:
     """JSON Schema of Gemini's own schema form (upper-case types, `nullable`, `example`)."""
-    if not isinstance(schema, dict):
+    if not isinstance(schema, Mapping):
         return schema
+    given = cast(Mapping[str, Any], schema)
     out: dict[str, Any] = {}
-    for key, value in cast(dict[str, Any], schema).items():
+    for key, value in given.items():
         name = _camel(key)
         if name in ("propertyOrdering", "nullable") or value is None:
             continue
@@ -326,8 +332,8 @@ def json_schema_of(schema: Any) -> Any:
             out["type"] = value.lower() if isinstance(value, str) else value
             if out["type"] == "type_unspecified":
                 del out["type"]
-        elif name == "properties" and isinstance(value, dict):
-            named = cast(dict[str, Any], value)
+        elif name == "properties" and isinstance(value, Mapping):
+            named = cast(Mapping[str, Any], value)
             out["properties"] = {field: json_schema_of(sub) for field, sub in named.items()}
         elif name == "items":
             out["items"] = json_schema_of(value)
@@ -339,7 +345,7 @@ def json_schema_of(schema: Any) -> Any:
             out[name] = int(value)  # proto JSON writes 64-bit integers as text
         else:
             out[name] = value
-    if schema.get("nullable") is True and isinstance(out.get("type"), str):
+    if given.get("nullable") is True and isinstance(out.get("type"), str):
         out["type"] = [out["type"], "null"]
         if isinstance(out.get("enum"), list) and None not in out["enum"]:
             out["enum"] = [*out["enum"], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -146,5 +146,7 @@ _STEPS: Final[tuple[Step, ...]] = (
 def thinking_mode(request: Mapping[str, Any]) -> ThinkingMode | None:
     """The `thinking.type` that a request's other keys ask for; None when they do not say."""
     thinking: Any = request.get("thinking")
-    kind: Any = thinking.get("type") if isinstance(thinking, Mapping) else None
+    if not isinstance(thinking, Mapping):
+        return None
+    kind: Any = cast(Mapping[str, Any], thinking).get("type")
     return kind if kind in ("enabled", "adaptive", "disabled") else None

@@ -94,7 +94,7 @@ class _Conversion:
     """One conversion. Holds what it reports."""
 
     def __init__(self, target: Provider, profile: ModelProfile | None) -> None:
-        self._target = target
+        self._target: Provider = target
         self._profile = profile
         self._repairs: list[Repair] = []
         self._diagnostics: list[Diagnostic] = []
@@ -144,7 +144,7 @@ class _Conversion:
     def _definition(self, tool: ToolDefinition) -> Mapping[str, Any] | None:
         own = tool.native.get(self._target)
         definition = cast(Mapping[str, Any], own).get("definition") if own else None
-        return definition if isinstance(definition, Mapping) else None
+        return cast(Mapping[str, Any], definition) if isinstance(definition, Mapping) else None
 
     # Which tools ---------------------------------------------------------------------------
 
