@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from context_chef.adaptation.call_arguments import parse_arguments
 from context_chef.adaptation.notes import Notes
 from context_chef.ir.blocks import ToolCall
 from context_chef.ir.canonical import compact_json
 
-MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+_CARRIED: Final = frozenset({"role", "id", "status", "type"})
+"""Read on the other wire too, or without meaning there."""
+MARK: Final = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
 
 def note_foreign(notes: Notes, native: Mapping[str, Any], wire: str, where: str) -> None:
-    """Names the fields that only another provider knows."""
+    """Names the fields that only another provider knows and that say something."""
     for provider, fields in native.items():
-        names = sorted(str(name) for name in fields if str(name)[:1] != "_")
-        if provider != wire and names:
+        if provider == wire:
+            continue
+        names = sorted(
+            name
+            for name, value in fields.items()
+            if name[:1] != "_" and name not in _CARRIED and value not in (None, [], {}, "")
+        )
+        if names:
             notes.diagnose("native-dropped", where, f"{provider} fields: {', '.join(names)}")
 
 

@@ -72,7 +72,7 @@ def from_openai_responses(
         history=tuple(reader.history),
         tools=tools,
         request=request,
-        source="openai-responses",
+        source=WIRE,
         diagnostics=(*reader.diagnostics, *notes),
     )
     return repaired(_last_answers(conversation)) if repair else conversation

@@ -123,14 +123,17 @@ def _reasoning_with_followers(
     items: list[Item], notes: Notes, store: Any, strict: bool
 ) -> list[Item]:
     kept: list[Item] = []
-    for index, item in enumerate(items):
-        if item.kind != "reasoning" or item.id is None:
-            kept.append(item)
-            continue
+    # From the end, so that what follows is judged as it will be sent.
+    for index in range(len(items) - 1, -1, -1):
+        item = items[index]
+        follower = kept[-1] if kept else None
         where = f"input[{index}]"
-        follower = items[index + 1] if index + 1 < len(items) else None
         sealed = bool(item.fields.get("encrypted_content"))
-        if not strict and (item.last or _may_follow(follower, need_id=False)):
+        if (
+            item.kind != "reasoning"
+            or item.id is None
+            or (not strict and (item.last or _may_follow(follower, need_id=False)))
+        ):
             kept.append(item)
         elif store is False and not sealed:
             notes.repair("not-stored", where, f"{item.id!r} is stored nowhere and holds nothing")
@@ -142,6 +145,7 @@ def _reasoning_with_followers(
         else:
             message = f"{item.id!r} is left out: the item it led to is not behind it"
             notes.repair("reasoning-follower", where, message)
+    kept.reverse()
     return kept
 
 
