@@ -232,6 +232,8 @@ class _Fields:
         if text is None:
             close = [other for other in self._head.values if other.lower() == key]
             hint = f" There is `{close[0]}`; keys are in lower case." if close else ""
+            if key == "name" and not close:
+                hint = " With `infer_name` its directory may name it."
             raise SkillError(
                 f"There is no `{key}`, and a skill needs one.{hint}", path=self._path, line=1
             )
