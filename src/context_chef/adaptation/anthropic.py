@@ -61,7 +61,7 @@ class AnthropicAdapter:
         mend_breakpoints(body, notes)
         return Adapted(
             body=body,
-            betas=needed_betas(body),
+            betas=needed_betas(body, verbatim=blocks.verbatim),
             repairs=(*tools.repairs, *notes.repairs),
             diagnostics=(*tools.diagnostics, *notes.diagnostics),
         )

@@ -65,6 +65,8 @@ class BlockWriter:
             for name, fields in tools.arguments.items()
         }
         self._thinking_as_text = thinking_as_text
+        self.verbatim: list[Wire] = []
+        """Blocks that went out as they came in: only these can need a beta."""
 
     def system(self, message: Message, where: str, *, inline: bool = False) -> list[Wire]:
         """Text blocks; inside the conversation also what only that provider puts there."""
@@ -77,7 +79,7 @@ class BlockWriter:
                 case Media():
                     self._note_media(out, block, place, "a system prompt holds only text")
                 case Opaque(provider="anthropic") if inline:
-                    out.append(thaw(block.value))
+                    out.append(self._verbatim(block))
                 case _:
                     self._drop(block, place)
             before = block
@@ -108,7 +110,7 @@ class BlockWriter:
                 case ToolCall() if assistant:
                     out.append(self._call(block, place))
                 case Opaque(provider="anthropic"):
-                    out.append(thaw(block.value))
+                    out.append(self._verbatim(block))
                 case _:
                     self._drop(block, place)
             before = block
@@ -125,7 +127,7 @@ class BlockWriter:
                 case Media():
                     self._media(inner, block, place)
                 case Opaque(provider="anthropic"):
-                    inner.append(thaw(block.value))
+                    inner.append(self._verbatim(block))
                 case Opaque():
                     # Whatever it is, the model asked for it: it is better read than missing.
                     inner.append({"type": "text", "text": compact_json(thaw(block.value))})
@@ -149,6 +151,11 @@ class BlockWriter:
             result["is_error"] = True
         result.update(thaw(message.native.get("anthropic") or {}))
         return self._marked([result], message, where)
+
+    def _verbatim(self, block: Opaque) -> Wire:
+        wire: Wire = thaw(block.value)
+        self.verbatim.append(wire)
+        return wire
 
     # Single blocks -------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from context_chef.adaptation.notes import Notes
@@ -82,8 +82,13 @@ def _marked(blocks: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield where, block
 
 
-def needed_betas(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """The beta names without which the body is refused, each once, in the order of first need."""
+def needed_betas(
+    body: Mapping[str, Any], *, verbatim: Sequence[Mapping[str, Any]] | None = None
+) -> tuple[str, ...]:
+    """The beta names without which the body is refused, each once, in the order of first need.
+
+    `verbatim`, when given, are the only blocks of the messages that can need one.
+    """
     found: dict[str, None] = {}
     for edit in _rows(_mapping(body.get("context_management")).get("edits")):
         if edit.get("type"):
@@ -105,11 +110,14 @@ def needed_betas(body: Mapping[str, Any]) -> tuple[str, ...]:
         for key, beta in _MESSAGE_BETAS.items():
             if message.get(key):
                 found.setdefault(beta)
-        for block in _rows(message.get("content")):
-            beta = _block_beta(block)
-            if beta:
-                found.setdefault(beta)
+        if verbatim is None:
+            found.update(dict.fromkeys(_block_betas(_rows(message.get("content")))))
+    found.update(dict.fromkeys(_block_betas(verbatim or [])))
     return tuple(found)
+
+
+def _block_betas(blocks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (beta for block in blocks if (beta := _block_beta(block)))
 
 
 def _block_beta(block: Mapping[str, Any]) -> str | None:

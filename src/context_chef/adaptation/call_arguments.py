@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any, Final, NoReturn, cast
 
+import msgspec
+
 from context_chef.ir.frozen import freeze, thaw
 
 RAW_ARGUMENTS: Final = "raw_arguments"
@@ -32,11 +34,18 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
 def parse_json(text: str) -> Any:
     """The JSON value of `text`. ValueError for whatever could not be written back as JSON."""
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
-        # An escaped lone surrogate parses, but no request can carry it.
-        return thaw(freeze(value)) if "\\u" in text else value
+        value = msgspec.json.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        if "\\u" not in text:
+            raise ValueError("no JSON") from None
+        # An escaped lone surrogate is JSON, but no request can carry it.
+        try:
+            value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+    return thaw(freeze(value)) if "\\u" in text else value
 
 
 def _refuse(name: str) -> NoReturn:

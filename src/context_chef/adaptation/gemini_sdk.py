@@ -5,15 +5,20 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from context_chef.adaptation.gemini_names import TOP_LEVEL, snake
+
+_NAMED: Final = frozenset(
+    {"contents", "systemInstruction", "tools", "generationConfig", "model", *TOP_LEVEL}
+)
 
 
 def sdk_arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     """`contents` and `config` of a body; bytes where the SDK's types want bytes.
 
-    The SDK writes bytes as URL-safe base64, so what it sends means what the body says.
+    The SDK writes bytes as URL-safe base64, so what it sends means what the body says. Keys that it
+    has no name for go into the `extra_body` of its `http_options`.
     """
     config: dict[str, Any] = {}
     system = body.get("systemInstruction")
@@ -26,6 +31,9 @@ def sdk_arguments(body: Mapping[str, Any]) -> dict[str, Any]:
             config[name] = body[key]
     for key, value in cast("Mapping[str, Any]", body.get("generationConfig") or {}).items():
         config[snake(key)] = value
+    others = {key: value for key, value in body.items() if key not in _NAMED}
+    if others:
+        config["http_options"] = {"extra_body": others}
     arguments: dict[str, Any] = {"contents": [_content(content) for content in body["contents"]]}
     if config:
         arguments["config"] = config
