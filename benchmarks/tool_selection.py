@@ -37,7 +37,7 @@ Right = Sequence[frozenset[str]]
 class Case(NamedTuple):
     name: str
     tools: list[ToolDefinition]
-    queries: list[tuple[str, Right]]
+    queries: Sequence[tuple[str, Right]]
 
 
 # fmt: off
@@ -59,7 +59,9 @@ GITHUB_QUERIES: dict[str, str] = {
     "Which files does pull request 210 change?": "pull_request_read",
     "Approve pull request 210": "create_pull_request_review pull_request_review_write",
     "Merge PR 210 with a squash": "merge_pull_request",
-    "Ask Bob and Eve to look at my PR": "request_pull_request_reviewers update_pull_request",
+    "Ask Bob and Eve to look at my pull request": (
+        "request_pull_request_reviewers update_pull_request"
+    ),
     "PR 33 is behind main, bring it up to date": "update_pull_request_branch",
     "Turn my pull request into a draft": "update_pull_request_draft_state update_pull_request",
     "Have Copilot review the pull request": "request_copilot_review",

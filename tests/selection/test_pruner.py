@@ -517,3 +517,21 @@ def test_a_group_may_be_a_struct() -> None:
     made.register_toolkits([ToolGroup(name="K", tools=(ToolDefinition(name="t"),))])
 
     assert made.toolkits[0].tools[0].name == "t"
+
+
+def test_a_snapshot_that_cannot_be_read_is_refused_and_changes_nothing() -> None:
+    made = pruner("a")
+
+    with pytest.raises(ToolError, match="cannot be read"):
+        made.restore_state({"flat_tools": [{"nom": "b"}]})
+    assert shown(made) == ["a"]
+
+
+def test_the_same_groups_are_the_same_objects_in_every_compile() -> None:
+    made = Pruner()
+    made.register_namespaces([group("ns", "a")])
+    first = made.visible_tools()
+
+    assert made.visible_tools()[0] is first[0]
+    made.register_namespaces([group("other", "a")])
+    assert shown(made) == ["other"]

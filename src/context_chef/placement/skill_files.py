@@ -178,9 +178,11 @@ def _load(file: str, *, infer_name: bool, warnings: list[SkillProblem]) -> Skill
         head.values["name"], head.lines["name"] = os.path.basename(base_dir), 1
         warn(1, "name_inferred", f"There is no `name`; {head.values['name']!r} is its directory's.")
     fields = _Fields(head, path=file, warn=warn)
+    name = " ".join(fields.required("name").split("\n"))
     description = fields.required("description")
+    _look_at_lengths(description, head.body, warn)
     skill = Skill(
-        name=" ".join(fields.required("name").split("\n")),
+        name=name,
         description=description,
         instructions=head.body,
         when_to_use=fields.optional("whenToUse", "when-to-use"),
@@ -188,7 +190,7 @@ def _load(file: str, *, infer_name: bool, warnings: list[SkillProblem]) -> Skill
         base_dir=base_dir,
         metadata={key: head.values[key] for key in head.values if key not in fields.taken},
     )
-    _look_over(skill, warn)
+    _look_at_links(head.body, Path(base_dir), warn)
     return skill
 
 
@@ -282,16 +284,17 @@ class _Fields:
         return SkillError(f"`{key}` {what}.", path=self._path, line=self._head.lines.get(key, 1))
 
 
-def _look_over(skill: Skill, warn: Callable[[int | None, str, str], None]) -> None:
-    """Warn of what loads but will not serve well."""
-    if len(skill.description) < _MIN_DESCRIPTION_CHARS:
+def _look_at_lengths(
+    description: str, body: str, warn: Callable[[int | None, str, str], None]
+) -> None:
+    if len(description) < _MIN_DESCRIPTION_CHARS:
         warn(
             None,
             "description_too_short",
             f"`description` has fewer than {_MIN_DESCRIPTION_CHARS} characters; say what the "
             "skill does and when to use it.",
         )
-    tokens = _estimated_tokens(skill.instructions)
+    tokens = _estimated_tokens(body)
     if tokens > _MAX_INSTRUCTION_TOKENS:
         warn(
             None,
@@ -299,9 +302,11 @@ def _look_over(skill: Skill, warn: Callable[[int | None, str, str], None]) -> No
             f"The instructions are about {tokens} tokens, more than {_MAX_INSTRUCTION_TOKENS}; "
             "move parts of them to files beside the skill.",
         )
-    for target in dict.fromkeys(_LINK.findall(skill.instructions)):
+
+
+def _look_at_links(body: str, base: Path, warn: Callable[[int | None, str, str], None]) -> None:
+    for target in dict.fromkeys(_LINK.findall(body)):
         file = target.split("#", 1)[0]
-        base = Path(skill.base_dir or ".")
         if not any(_exists(base / name) for name in (file, unquote(file))):
             warn(None, "relative_link_missing", f"The link {target!r} leads to no file.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -91,6 +91,7 @@ class Pruner:
         self._blocked: tuple[str, ...] = ()
         self._applied: frozenset[str] | None = None
         self._index: ToolIndex | None = None
+        self._grouped: tuple[ToolDefinition, ...] | None = None
 
     # Registration
 
@@ -99,7 +100,7 @@ class Pruner:
         read = read_definitions(tools, path="tools", reader=self._reader)
         self._refuse_clashes(read.tools, self._namespaces)
         self._flat = read.tools
-        self._repairs["tools"] = read.repairs
+        self._repairs = {**self._repairs, "tools": read.repairs}
         self._applied = None
         self._index = None
 
@@ -108,7 +109,8 @@ class Pruner:
         read = read_groups(namespaces, path="namespaces", reader=self._reader)
         self._refuse_clashes(self._flat, read.groups)
         self._namespaces = read.groups
-        self._repairs["namespaces"] = read.repairs
+        self._repairs = {**self._repairs, "namespaces": read.repairs}
+        self._grouped = None
 
     def register_toolkits(self, toolkits: Sequence[GroupLike]) -> None:
         """Groups that stay out until the model asks for one by `load_toolkit`."""
@@ -122,7 +124,8 @@ class Pruner:
                     "since case does not count. Rename one of them."
                 )
         self._toolkits = read.groups
-        self._repairs["toolkits"] = read.repairs
+        self._repairs = {**self._repairs, "toolkits": read.repairs}
+        self._grouped = None
 
     def _refuse_clashes(
         self, flat: Sequence[ToolDefinition], namespaces: Sequence[ToolGroup]
@@ -178,7 +181,9 @@ class Pruner:
         flat = self._flat
         if applied is not None:
             flat = tuple(tool for tool in flat if tool.name in applied)
-        return (*flat, *namespace_tools(self._namespaces), *loader_tools(self._toolkits))
+        if self._grouped is None:
+            self._grouped = namespace_tools(self._namespaces) + loader_tools(self._toolkits)
+        return (*flat, *self._grouped)
 
     def compile(self) -> CompiledTools:
         """The visible tools, and the directory of toolkits for the prefix."""
@@ -303,9 +308,9 @@ class Pruner:
     def restore_state(self, state: Mapping[str, Any]) -> None:
         """Take up a snapshot. One that is refused changes nothing; an absent part is empty."""
         fresh = Pruner(self.config, reserved=self._reserved)
-        fresh.register_tools([_definition(tool) for tool in state.get("flat_tools") or ()])
-        fresh.register_namespaces(_groups(state.get("namespaces")))
-        fresh.register_toolkits(_groups(state.get("lazy_toolkits")))
+        fresh.register_tools(_saved(state.get("flat_tools"), ToolDefinition))
+        fresh.register_namespaces(_saved(state.get("namespaces"), ToolGroup))
+        fresh.register_toolkits(_saved(state.get("lazy_toolkits"), ToolGroup))
         fresh.set_blocked_tools(list(state.get("blocked_tools") or ()))
         applied = state.get("applied")
         if applied is not None:
@@ -314,15 +319,18 @@ class Pruner:
         self.__dict__.update(fresh.__dict__)
 
 
-def _definition(plain: Any) -> ToolDefinition:
-    return plain if isinstance(plain, ToolDefinition) else msgspec.convert(plain, ToolDefinition)
+T = TypeVar("T", ToolDefinition, ToolGroup)
 
 
-def _groups(plain: Any) -> list[ToolGroup]:
-    return [
-        group if isinstance(group, ToolGroup) else msgspec.convert(group, ToolGroup)
-        for group in plain or ()
-    ]
+def _saved(values: Any, kind: type[T]) -> list[T]:
+    """What a snapshot holds of one kind; absent is empty. Raises ToolError naming the place."""
+    try:
+        return [
+            value if isinstance(value, kind) else msgspec.convert(value, kind)
+            for value in values or ()
+        ]
+    except (msgspec.ValidationError, TypeError) as error:
+        raise ToolError(f"The tools of this snapshot cannot be read: {error}.") from error
 
 
 def _name_of(call: Any) -> str | None:
