@@ -233,14 +233,15 @@ class Directory:
         )
 
 
-def walk(directory: Directory) -> Iterator[Path]:
-    """Every regular file below, hidden ones too, as a path relative to `directory`."""
+def walk(directory: Directory) -> Iterator[tuple[Path, bool]]:
+    """Everything below but folders, hidden or not, and whether it is a regular file."""
     for listed in directory.names():
-        if listed.is_file:
-            yield Path(listed.name)
-        elif listed.is_folder and (folder := directory.folder(listed.name)) is not None:
+        if not listed.is_folder:
+            yield Path(listed.name), listed.is_file
+        elif (folder := directory.folder(listed.name)) is not None:
             with folder:
-                yield from (Path(listed.name) / path for path in walk(folder))
+                for path, is_file in walk(folder):
+                    yield Path(listed.name) / path, is_file
 
 
 def file_times(facts: os.stat_result) -> tuple[int, int]:

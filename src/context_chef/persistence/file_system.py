@@ -23,7 +23,7 @@ from context_chef.persistence.backend import (
     stored_form,
     system_clock,
 )
-from context_chef.persistence.directories import Directory, file_times
+from context_chef.persistence.directories import Directory, file_times, walk
 from context_chef.persistence.file_tree import FileTree, Place
 from context_chef.persistence.layouts import (
     FileSystemLayout,
@@ -195,20 +195,31 @@ class FileSystemBackend:
         return sorted(found)
 
     def faults(self) -> Iterator[str]:
-        """What is wrong with the files, one sentence each. Changes nothing."""
+        """What is wrong with the files, one sentence each. Changes nothing.
+
+        Damaged entries, files that no namespace lists, links, and what killed writers left behind.
+        """
+        listed: set[Path] = set()
         for ns in self.namespaces():
             with self._opened(ns) as tree:
-                if tree is None:
-                    continue
-                for path, _ in self._files(tree, ns, ""):
+                for path, place in self._files(tree, ns, ""):
+                    listed.add(place.directory.path / place.name)
                     try:
-                        self._read(tree, ns, path)
+                        self._load_place(place, ns, path)
                     except StoreError as error:
                         yield str(error)
-                yield from (
-                    f"{str(file)!r} is left over from a write that was cut short; `gc` removes it."
-                    for file in tree.strays(TEMPORARY)
-                )
+        root = Directory.open(self.root)
+        if root is None:
+            return
+        with root:
+            for file, is_file in walk(root):
+                path = self.root / file
+                if not is_file:
+                    yield f"{str(path)!r} is a link or no plain file, and is not used."
+                elif TEMPORARY.fullmatch(file.name):
+                    yield f"{str(path)!r} is left over from a write that was cut short."
+                elif path not in listed and file.name != LOCK_NAME:
+                    yield f"{str(path)!r} is an orphan: no entry has this name."
 
     def remove_leftovers(self) -> int:
         """Remove what writers that were killed left behind; answers how many files that were."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import NamedTuple
 
 from context_chef.errors import AddressError
-from context_chef.persistence.directories import Directory, walk
+from context_chef.persistence.directories import Directory
 from context_chef.persistence.names import (
     LOCK_NAME,
     alternate,
@@ -64,10 +63,6 @@ class FileTree:
             return [
                 segment for segment, _, is_folder in _members(self._base, (), opened) if is_folder
             ]
-
-    def strays(self, pattern: re.Pattern[str]) -> list[Path]:
-        """The files whose names match, wherever they are."""
-        return [self._base.path / file for file in walk(self._base) if pattern.fullmatch(file.name)]
 
     def remove_strays(self, pattern: re.Pattern[str]) -> int:
         """Remove the files whose names match, wherever they are; answers how many they were."""

@@ -25,6 +25,7 @@ def open_database(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
     _make_private(path)
     db = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
     try:
+        _refuse_foreign(db, path)
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA cache_size = -16000")
@@ -74,6 +75,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     """One transaction, so that a crash on the way leaves the file as it was."""
     db.execute("BEGIN IMMEDIATE")
     try:
+        # Looked at again, because another process may have migrated it meanwhile.
         _refuse_foreign(db, path)
         version = db.execute("PRAGMA user_version").fetchone()[0]
         for step in MIGRATIONS[version:]:
@@ -99,7 +101,7 @@ def _refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
             f"{str(path)!r} is a SQLite file of another program; give `path` a file of its own."
         )
     newer = version > len(MIGRATIONS)
-    if not newer and version == len(MIGRATIONS) and tables:
+    if version == len(MIGRATIONS):
         (indexed,) = db.execute("SELECT index_version FROM settings").fetchone()
         newer = indexed > INDEX_VERSION
     if newer:

@@ -1,0 +1,34 @@
+"""Names and layouts of earlier versions, each one warning once where it is used."""
+
+# pyright: reportDeprecated=false
+# Old names are what this package is for; whoever uses one is warned there.
+
+from context_chef.compat.deprecation import RenamedWarning
+from context_chef.compat.stores import (
+    FileSystemAdapter,
+    InMemoryStore,
+    MemoryStore,
+    MemoryStoreEntry,
+    VFSMemoryStore,
+)
+from context_chef.compat.wrappers import (
+    MemoryStoreBackend,
+    VFSAdapter,
+    VFSAdapterBackend,
+    from_memory_store,
+    from_vfs_adapter,
+)
+
+__all__ = [
+    "FileSystemAdapter",
+    "InMemoryStore",
+    "MemoryStore",
+    "MemoryStoreBackend",
+    "MemoryStoreEntry",
+    "RenamedWarning",
+    "VFSAdapter",
+    "VFSAdapterBackend",
+    "VFSMemoryStore",
+    "from_memory_store",
+    "from_vfs_adapter",
+]
