@@ -1,6 +1,7 @@
 """Where it lives outside the window: backends, and the store over them."""
 
 from context_chef.persistence.address import Address
+from context_chef.persistence.archive import Archive, serialize_span
 from context_chef.persistence.backend import (
     CAPABILITIES,
     CanAppend,
@@ -27,7 +28,18 @@ from context_chef.persistence.eviction import (
 from context_chef.persistence.file_system import FileSystemBackend
 from context_chef.persistence.in_memory import InMemoryBackend
 from context_chef.persistence.layouts import FLAT_VFS_LAYOUTS, FileSystemLayout, FileTimes
+from context_chef.persistence.memory import Memory
+from context_chef.persistence.memory_config import MemoryArtifacts, MemoryConfig, MemorySnapshot
+from context_chef.persistence.memory_entry import MemoryEntry
 from context_chef.persistence.namespace import NamespaceView, PutResult
+from context_chef.persistence.offload_config import OffloadConfig, ToolOffload
+from context_chef.persistence.offload_messages import (
+    OffloadedMessages,
+    OffloadNote,
+    offload_messages,
+    offload_messages_sync,
+)
+from context_chef.persistence.offloader import Offloader, OffloadResult, VFSEntry
 from context_chef.persistence.ranking import rank
 from context_chef.persistence.sqlite import SQLiteBackend
 from context_chef.persistence.store import Store
@@ -38,6 +50,7 @@ __all__ = [
     "FLAT_VFS_LAYOUTS",
     "AccessRecord",
     "Address",
+    "Archive",
     "CanAppend",
     "CanCompareAndSwap",
     "CanReadAll",
@@ -56,7 +69,17 @@ __all__ = [
     "HasPhysicalPath",
     "InMemoryBackend",
     "ListedEntry",
+    "Memory",
+    "MemoryArtifacts",
+    "MemoryConfig",
+    "MemoryEntry",
+    "MemorySnapshot",
     "NamespaceView",
+    "OffloadConfig",
+    "OffloadNote",
+    "OffloadResult",
+    "OffloadedMessages",
+    "Offloader",
     "PutResult",
     "SQLiteBackend",
     "SearchHit",
@@ -64,5 +87,10 @@ __all__ = [
     "Store",
     "StoredEntry",
     "Threaded",
+    "ToolOffload",
+    "VFSEntry",
+    "offload_messages",
+    "offload_messages_sync",
     "rank",
+    "serialize_span",
 ]

@@ -32,7 +32,7 @@ from context_chef.persistence.memory_entry import (
 )
 from context_chef.persistence.memory_scan import MemoryScan
 from context_chef.persistence.memory_turns import TURNS_NAMESPACE, TurnCounter
-from context_chef.persistence.notices import Emit, emit_nothing, log_of_library
+from context_chef.persistence.notices import Emit, emit_nothing, log_of_library, tell
 from context_chef.persistence.store import Store
 from context_chef.prompts import memory as wording
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
@@ -407,7 +407,7 @@ class Memory:
         """Hook, event, deletion, then the notice of it. False when it was rewritten meanwhile."""
         if self.config.on_memory_expired is not None:
             await settle(self.config.on_memory_expired(entry))
-        await settle(self._emit(MemoryExpired(entry=entry)))
+        await tell(self._emit, MemoryExpired(entry=entry))
         gone = False
 
         def change(before: StoredEntry | None) -> StoredEntry | None:
@@ -477,7 +477,7 @@ class Memory:
                 self._logger.warning(
                     f"`on_memory_changed` raised after memory {change.key!r} was changed: {error!r}"
                 )
-        await settle(self._emit(change))
+        await tell(self._emit, change)
 
 
 def _by_turn(ttl: TTL | Unset) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
 from typing import TypeAlias
@@ -16,6 +17,16 @@ Emit: TypeAlias = Callable[[Event], MaybeAwaitable[object]]
 def log_of_library() -> Logger:
     """The logger used when none is given."""
     return logging.getLogger("context_chef")
+
+
+async def tell(emit: Emit, event: Event) -> None:
+    """Hand the event over, and wait until it was told.
+
+    An emitter settles its observers itself, so its coroutine is no part that has to wait.
+    """
+    answer = emit(event)
+    if inspect.isawaitable(answer):
+        await answer
 
 
 def emit_nothing(event: Event) -> None:

@@ -66,7 +66,8 @@ class OffloadConfig:
     `argument_threshold` in the arguments of calls, and to media larger than `media_bytes` (None
     leaves those alone). Otherwise it happens only by calling `offload`.
 
-    `store`, else `adapter`, else `storage_dir` says where; without any, the chef's store. `max_age`
+    `store`, else `adapter` (a legacy one, wrapped by `context_chef.compat.from_vfs_adapter`), else
+    `storage_dir` says where; without any, the chef's store. `max_age`
     (milliseconds), `max_files` and `max_bytes` are for `cleanup`, which never runs by itself.
     """
 
@@ -81,7 +82,7 @@ class OffloadConfig:
     media_bytes: int | None = 5_000_000
     per_tool: Sequence[str | ToolOffload | Mapping[str, Any]] = ()
     store: Store | StorageBackend | None = None
-    adapter: Any = None
+    adapter: StorageBackend | None = None
     storage_dir: str | os.PathLike[str] | None = None
     uri_scheme: str = f"{SCHEME}{VFS_NAMESPACE}/"
     max_age: float | None = None

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from context_chef.bridge import run_sync, settle
+from context_chef.bridge import run_sync
 from context_chef.errors import (
     CorruptStoreError,
     SettingsError,
@@ -18,11 +18,19 @@ from context_chef.errors import (
     VFSCleanupNotSupportedError,
 )
 from context_chef.events import Logger, OffloadCreated
-from context_chef.persistence.backend import Clock, StorageBackend, byte_length, sendable
+from context_chef.persistence.backend import (
+    Clock,
+    StorageBackend,
+    byte_length,
+    sendable,
+    system_clock,
+)
 from context_chef.persistence.cutting import Cut, cut
 from context_chef.persistence.error_lines import error_lines
 from context_chef.persistence.eviction import AccessRecord, EvictionResult
-from context_chef.persistence.notices import Emit, emit_nothing, log_of_library
+from context_chef.persistence.file_system import FileSystemBackend
+from context_chef.persistence.layouts import FLAT_VFS_LAYOUTS
+from context_chef.persistence.notices import Emit, emit_nothing, log_of_library, tell
 from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
 from context_chef.persistence.previews import kind_of_text, preview
 from context_chef.persistence.store import Store
@@ -72,7 +80,7 @@ class Offloader:
         count_tokens: Callable[[str], int] | None = None,
     ) -> None:
         self.config = config or OffloadConfig()
-        chosen = self.config.store if self.config.store is not None else store
+        chosen = _own_store(self.config, clock or system_clock) or store
         if chosen is None:
             raise SettingsError(
                 "`vfs` needs a store: give `vfs.store`, `vfs.storage_dir`, or a `store` that "
@@ -121,13 +129,13 @@ class Offloader:
             path, uri = await self._keep(content)
             text = await self._marked(content, where, path, uri, noun)
             self._remember(key, (path, uri, text))
-        await settle(self._emit(OffloadCreated(uri=uri)))
+        await tell(self._emit, OffloadCreated(uri=uri))
         return OffloadResult(is_offloaded=True, content=text, uri=uri)
 
     async def keep(self, content: str) -> str:
         """Store a text of any size under its content address; answers the address."""
         _, uri = await self._keep(content)
-        await settle(self._emit(OffloadCreated(uri=uri)))
+        await tell(self._emit, OffloadCreated(uri=uri))
         return uri
 
     # Reading back
@@ -338,6 +346,17 @@ class Offloader:
 
     def _hook_failed(self, entry: AccessRecord, error: Exception) -> None:
         self._logger.warning(f"`on_vfs_evicted` raised for {entry.uri}: {error!r}")
+
+
+def _own_store(config: OffloadConfig, clock: Clock) -> Store | StorageBackend | None:
+    """Where the settings themselves say that offloaded text goes. Nothing is created here."""
+    if config.store is not None:
+        return config.store
+    if config.adapter is not None:
+        return config.adapter
+    if config.storage_dir is not None:
+        return FileSystemBackend(config.storage_dir, layouts=FLAT_VFS_LAYOUTS, clock=clock)
+    return None
 
 
 def _named_time(path: str, now: int) -> int:

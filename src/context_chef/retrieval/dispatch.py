@@ -14,8 +14,8 @@ from context_chef.errors import (
     StoreCapabilityError,
     UnknownToolError,
 )
-from context_chef.ir.text import clean_text
 from context_chef.ir.tools import ToolRequest
+from context_chef.persistence.backend import sendable
 from context_chef.prompts import replies
 from context_chef.prompts.store import NEW_CONTEXT_ANSWER
 from context_chef.retrieval.arguments import BLANKS, Arguments, Mistake, parse_arguments
@@ -49,7 +49,7 @@ async def dispatch_context_tool(host: ContextHost, call: ToolRequest | Mapping[s
             f"{name!r} is not a tool of the store; those are {', '.join(known)}. "
             "Ask `owns_tool` before handing a call over."
         )
-    return clean_text(await _Door(host).answer(cast("str", name), raw))
+    return sendable(await _Door(host).answer(cast("str", name), raw))
 
 
 def dispatch_context_tool_sync(host: ContextHost, call: ToolRequest | Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from context_chef.persistence.backend import SearchHit, StoredEntry
 from context_chef.persistence.namespace import NamespaceView
-from context_chef.persistence.ranking import RankedEntries
+from context_chef.persistence.ranking import rank
 from context_chef.prompts import replies
 from context_chef.retrieval.arguments import Mistake
 from context_chef.retrieval.location import Location, Part
@@ -34,7 +34,9 @@ async def search_namespace(
     if view.supports("search"):
         hits = await view.search(query, prefix=location.path, limit=limit + 1, offset=offset)
     else:
-        hits = _ranked(await view.entries(location.path), query, limit + 1, offset)
+        hits = rank(
+            await view.entries(location.path), query, limit=limit + 1, offset=offset
+        )
     return _answer(hits, location, query, offset, limit)
 
 
@@ -49,7 +51,7 @@ def search_entries(
     if config.search == "scan":
         return _scanned(entries, location, query, part, config)
     offset, limit = _page(part, config)
-    return _answer(_ranked(entries, query, limit + 1, offset), location, query, offset, limit)
+    return _answer(rank(entries, query, limit=limit + 1, offset=offset), location, query, offset, limit)
 
 
 def snippet_around(content: str, start: int, end: int) -> str:
@@ -57,17 +59,6 @@ def snippet_around(content: str, start: int, end: int) -> str:
     left, right = max(start - _MARGIN, 0), min(end + _MARGIN, len(content))
     text = _BLANKS.sub(" ", content[left:right]).strip()
     return ("…" if left > 0 else "") + text + ("…" if right < len(content) else "")
-
-
-def _ranked(
-    entries: Mapping[str, StoredEntry], query: str, limit: int, offset: int
-) -> Sequence[SearchHit]:
-    ranked = RankedEntries()
-    try:
-        ranked.refresh(entries)
-        return ranked.search(query, limit=limit, offset=offset)
-    finally:
-        ranked.close()
 
 
 def _page(part: Part | None, config: ContextToolConfig) -> tuple[int, int]:

@@ -1,0 +1,141 @@
+"""Values of the store scenarios: their notation read, outcomes compared with what was recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from typing import Any
+
+from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, UNIFIED_VOCABULARY, Vocabulary
+
+ABSENT: Any = object()
+"""An argument that was not passed, which is not the same as null."""
+
+BLANKS = " \t\n\r\v\f\ufeff\xa0"
+
+_KEYS = re.compile(r"\{\{(LEGACY|UNIFIED)_(EXISTING|ALLOWED)_KEYS_GUIDANCE: (.*?)\}\}", re.DOTALL)
+_LOOSE_LOGS = ("on_memory_expired", "on_evicted", "on_vfs_evicted", "warning")
+"""Log records of hooks, compared by what the record has: ours say more about the entry."""
+
+
+def resolve(value: Any, saved: dict[str, Any], root: str) -> Any:
+    """A value in the notation of the scenarios as the value that it stands for."""
+    if isinstance(value, str):
+        return value.replace("{{ROOT}}", root)
+    if isinstance(value, list):
+        return [resolve(item, saved, root) for item in value]
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"$repeat": [text, times], **rest} if not rest:
+            return resolve(text, saved, root) * times
+        case {"$lines": [prefix, count], **rest} if not rest:
+            return "\n".join(f"{prefix}{number}" for number in range(1, count + 1))
+        case {"$concat": parts, **rest} if not rest:
+            return "".join(resolve(part, saved, root) for part in parts)
+        case {"$saved": name, **rest} if not rest:
+            return saved[name]
+        case {"$inf": True, **rest} if not rest:
+            return math.inf
+        case {"$absent": True, **rest} if not rest:
+            return ABSENT
+        case {"$codepoints": points, **rest} if not rest:
+            return "".join(chr(int(str(point), 16)) for point in points)
+        case _:
+            return {key: resolve(item, saved, root) for key, item in value.items()}
+
+
+def words(value: Any, *, skip: bool = False) -> Any:
+    """Recorded text with our own wording in the place of the placeholders for the library's."""
+    if isinstance(value, str) and "{{" in value:
+        for token, text in (
+            ("{{MEMORY_INSTRUCTION}}", LEGACY_VOCABULARY.memory_instruction),
+            ("{{CONTEXT_STORE_INSTRUCTION}}", UNIFIED_VOCABULARY.memory_instruction),
+            ("{{MEMORY_BLOCK_HEADER}}", LEGACY_VOCABULARY.memory_block_header),
+            ("{{CONTEXT_MEMORY_BLOCK_HEADER}}", UNIFIED_VOCABULARY.memory_block_header),
+        ):
+            value = value.replace(token, text)
+        return _KEYS.sub(_guidance, value)
+    if isinstance(value, list):
+        return [words(item) for item in value]
+    if isinstance(value, dict):
+        return {key: words(item) for key, item in value.items()}
+    return value
+
+
+def _guidance(match: re.Match[str]) -> str:
+    speaks: Vocabulary = LEGACY_VOCABULARY if match[1] == "LEGACY" else UNIFIED_VOCABULARY
+    template = speaks.existing_keys if match[2] == "EXISTING" else speaks.allowed_keys
+    return template.replace("{keys}", match[3])
+
+
+def difference(expected: Any, actual: Any, path: str = "$") -> str | None:
+    """Where an outcome parts from what was recorded; None when it does not."""
+    if isinstance(expected, dict) and "$digest" in expected:
+        found = digest(actual) if isinstance(actual, str) else actual
+        return difference(expected["$digest"], found, path)
+    if isinstance(expected, dict) and set(expected) == {"$number"}:
+        same = isinstance(actual, float) and math.isnan(actual)
+        return None if same else f"{path}: expected {expected}, found {shown(actual)}"
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return _dicts(expected, actual, path)
+    if isinstance(expected, list) and isinstance(actual, list):
+        for index, (left, right) in enumerate(zip(expected, actual, strict=False)):
+            if found := difference(left, right, f"{path}[{index}]"):
+                return found
+        if len(expected) != len(actual):
+            return f"{path}: {len(expected)} expected, {len(actual)} found: {shown(actual)}"
+        return None
+    if isinstance(expected, bool) is isinstance(actual, bool) and expected == actual:
+        return None
+    return f"{path}: expected {shown(expected)}, found {shown(actual)}"
+
+
+def _dicts(expected: dict[str, Any], actual: dict[str, Any], path: str) -> str | None:
+    message = actual.get("_text", "")
+    loose = expected.get("kind") in _LOOSE_LOGS
+    for key, wanted in expected.items():
+        if key == "must_mention":
+            missing = [token for token in wanted if token not in message]
+            if missing:
+                return f"{path}: {shown(message)} does not mention {missing}"
+        elif key in ("about", "raised"):
+            continue  # our own wording; ours never raises later than it can
+        elif key == "empty_listing_of":
+            if wanted not in message or "- context://" in message:
+                return f"{path}: {shown(message)} is no empty listing of {wanted}"
+        elif key == "no_matches_for":
+            if wanted not in message or "- context://" in message:
+                return f"{path}: {shown(message)} finds something for {wanted!r}"
+        elif key == "under":
+            if wanted not in message:
+                return f"{path}: {shown(message)} does not say {wanted}"
+        elif key not in actual:
+            return f"{path}.{key}: missing, expected {shown(wanted)}; {shown(message)}"
+        elif found := difference(wanted, actual[key], f"{path}.{key}"):
+            return found
+    if loose:
+        return None
+    extra = [key for key in actual if key not in expected and not key.startswith("_")]
+    if extra and not (set(expected) & {"must_mention", "empty_listing_of", "no_matches_for"}):
+        return f"{path}.{extra[0]}: unexpected {shown(actual[extra[0]])}; {shown(message)}"
+    return None
+
+
+def digest(text: str) -> dict[str, Any]:
+    """What is recorded of a long text."""
+    encoded = text.encode("utf-16-le", "surrogatepass")
+    return {
+        "utf16_units": len(encoded) // 2,
+        "code_points": len(text),
+        "sha256_utf8": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "starts_with": text[:60],
+        "ends_with": text[-60:],
+    }
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= 400 else f"{text[:400]}…"

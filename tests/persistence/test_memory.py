@@ -1,0 +1,370 @@
+"""Memory: what is stored, who may store it, what is told about it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from context_chef.errors import AddressError, InputError, SettingsError
+from context_chef.events import MemoryChanged, MemoryExpired
+from context_chef.persistence import (
+    FileSystemBackend,
+    InMemoryBackend,
+    ListedEntry,
+    Memory,
+    MemoryConfig,
+    MemoryEntry,
+    SQLiteBackend,
+    StoredEntry,
+)
+from tests.persistence.memory_doubles import START, Clock, Log, compiled, memory
+
+
+async def test_a_rewrite_counts_up_and_keeps_what_was_not_given() -> None:
+    clock = Clock()
+    facts = memory(clock=clock)
+    await facts.set("lang", "py", description="main language", importance=2)
+    clock.now += 10
+
+    entry = await facts.set("lang", "python")
+
+    assert entry == MemoryEntry(
+        key="lang",
+        value="python",
+        description="main language",
+        created_at=START,
+        updated_at=START + 10,
+        update_count=2,
+        importance=2,
+    )
+
+
+async def test_a_rewrite_keeps_its_place() -> None:
+    facts = memory()
+    for key in ("zeta", "10", "2", "__proto__"):
+        await facts.set(key, key)
+
+    await facts.set("zeta", "again")
+
+    assert await compiled(facts) == ("zeta", "10", "2", "__proto__")
+
+
+async def test_creating_what_exists_is_refused_unless_overwriting_was_asked_for() -> None:
+    facts = memory()
+    await facts.set("k", "first")
+
+    assert await facts.create_memory("k", "second") is None
+    assert await facts.try_create("k", "second") == "exists"
+    assert await facts.get("k") == "first"
+    overwritten = await facts.create_memory("k", "third", overwrite=True)
+    assert overwritten is not None
+    assert overwritten.update_count == 2
+
+
+async def test_of_two_creates_at_once_one_wins() -> None:
+    facts = memory()
+
+    made = await asyncio.gather(*(facts.try_create("k", str(n)) for n in range(8)))
+
+    assert sum(isinstance(answer, MemoryEntry) for answer in made) == 1
+    assert made.count("exists") == 7
+
+
+async def test_edits_at_once_are_all_kept() -> None:
+    """Each edit is made on what is there when it is made, not on what was there when asked."""
+
+    class Slow(InMemoryBackend):
+        async def read(self, ns: str, path: str) -> StoredEntry | None:  # type: ignore[override]
+            await asyncio.sleep(0)
+            return super().read(ns, path)
+
+    facts = memory(Slow())
+    await facts.set("log", "")
+
+    await asyncio.gather(
+        *(facts.try_edit("log", lambda old, n=n: old + f"[{n}]") for n in range(20))
+    )
+
+    value = await facts.get("log")
+    assert value is not None
+    assert sorted(value[1:-1].split("][")) == sorted(str(n) for n in range(20))
+
+
+async def test_validated_methods_take_allowed_keys_only() -> None:
+    facts = memory(allowed_keys=["a"])
+    await facts.set("b", "set by the host")
+
+    assert await facts.create_memory("c", "v") is None
+    assert await facts.update_memory("b", "v") is None
+    assert await facts.delete_memory("b") is False
+    assert await facts.create_memory("a", "v") is not None
+
+
+async def test_an_empty_list_of_allowed_keys_allows_none() -> None:
+    assert await memory(allowed_keys=[]).create_memory("a", "v") is None
+
+
+async def test_a_veto_keeps_the_change_from_happening_and_is_told_old_and_new() -> None:
+    asked: list[tuple[str, str | None, str | None]] = []
+
+    async def veto(key: str, value: str | None, old_value: str | None) -> bool:
+        asked.append((key, value, old_value))
+        return value == "good"
+
+    log = Log()
+    facts = memory(log=log, on_memory_update=veto)
+
+    assert await facts.create_memory("k", "bad") is None
+    assert await facts.create_memory("k", "good") is not None
+    assert await facts.update_memory("k", "bad") is None
+    assert await facts.delete_memory("k") is False
+    assert asked == [
+        ("k", "bad", None),
+        ("k", "good", None),
+        ("k", "bad", "good"),
+        ("k", None, "good"),
+    ]
+    assert [type(event) for event in log.events] == [MemoryChanged]
+
+
+async def test_changes_are_told_with_old_and_new_value() -> None:
+    log = Log()
+    facts = memory(log=log)
+
+    await facts.set("k", "1")
+    await facts.set("k", "2")
+    await facts.delete("k")
+    await facts.delete("k")
+
+    assert log.events == [
+        MemoryChanged(type="set", key="k", value="1", old_value=None),
+        MemoryChanged(type="set", key="k", value="2", old_value="1"),
+        MemoryChanged(type="delete", key="k", value=None, old_value="2"),
+    ]
+
+
+async def test_a_hook_that_raises_after_a_change_reaches_the_caller_or_the_log() -> None:
+    def fail(change: MemoryChanged) -> None:
+        raise RuntimeError("hook down")
+
+    log = Log()
+    facts = memory(log=log, on_memory_changed=fail)
+
+    with pytest.raises(RuntimeError, match="hook down"):
+        await facts.set("k", "stored all the same")
+    await facts.set("k", "again", hook_errors="log")
+
+    assert await facts.get("k") == "again"
+    assert "hook down" in log.warnings[0]
+
+
+@pytest.mark.parametrize("key", ["", "dir/", "../out", "a/../../out", 5])
+async def test_what_cannot_be_a_key_is_refused(key: str) -> None:
+    with pytest.raises(AddressError):
+        await memory().set(key, "v")
+
+
+async def test_a_value_is_text() -> None:
+    with pytest.raises(InputError, match=r"\$\.value"):
+        await memory().set("k", 5)  # type: ignore[arg-type]
+
+
+def test_settings_are_judged_when_they_are_made() -> None:
+    for wrong in (
+        {"memory_placement": "middle"},
+        {"allowed_keys": "abc"},
+        {"allowed_keys": ["ok", ""]},
+        {"default_ttl": -1},
+        {"default_ttl": {"weeks": 2}},
+        {"selector": "newest"},
+    ):
+        with pytest.raises(SettingsError):
+            MemoryConfig(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"`memory` needs a store"):
+        Memory()
+
+
+async def test_the_selector_picks_and_orders_what_is_shown() -> None:
+    async def newest(entries: Sequence[MemoryEntry]) -> Sequence[MemoryEntry]:
+        return sorted(entries, key=lambda entry: -entry.updated_at)[:2]
+
+    clock = Clock()
+    facts = memory(clock=clock, selector=newest)
+    for key in "abc":
+        clock.now += 1
+        await facts.set(key, key)
+
+    assert await compiled(facts) == ("c", "b")
+    assert len(await facts.get_all()) == 3
+
+
+async def test_a_selector_that_raises_fails_the_compile_and_spends_no_turn() -> None:
+    def fail(entries: Sequence[MemoryEntry]) -> Sequence[MemoryEntry]:
+        raise RuntimeError("selector down")
+
+    facts = memory(selector=fail)
+
+    with pytest.raises(RuntimeError, match="selector down"):
+        await compiled(facts)
+    assert facts.turn_count == 0
+
+
+# ── What others left in the store ─────────────────────────────────────────────────────────────
+
+
+async def test_an_entry_of_somebody_else_is_shown_and_starts_counting() -> None:
+    facts = memory()
+    await facts.view.put("f", "V")
+
+    assert (await facts.get_all())[0].update_count == 0
+    assert (await facts.set("f", "W")).update_count == 1
+
+
+async def test_metadata_that_makes_no_sense_is_taken_as_absent_and_warned_about_once() -> None:
+    log = Log()
+    facts = memory(log=log)
+    bad = {
+        "createdAt": "yesterday",
+        "updatedAt": float("nan"),
+        "updateCount": True,
+        "description": 7,
+        "expiresAt": [],
+    }
+    await facts.view.put("odd", "still here", bad)
+    await facts.view.put("huge", "far away", {"createdAt": 10**40, "updatedAt": -(10**40)})
+
+    assert await compiled(facts) == ("odd", "huge")
+    assert await compiled(facts) == ("odd", "huge")
+    assert "unknown" in await facts.to_xml()
+    assert [warning for warning in log.warnings if "'odd'" in warning] != []
+    assert len(log.warnings) == 1
+
+
+async def test_damaged_files_never_fail_a_compile(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """BR-081: an empty file and half a file beside three good entries."""
+    facts = memory(FileSystemBackend(tmp_path))
+    for key in ("a", "b", "c"):
+        await facts.set(key, key)
+    (tmp_path / "memory" / "empty").write_bytes(b"")
+    (tmp_path / "memory" / "half").write_bytes(b'{"content":')
+
+    assert await compiled(facts) == ("a", "b", "c")
+
+
+async def test_an_entry_that_cannot_be_read_is_left_out_with_a_warning() -> None:
+    class Broken(InMemoryBackend):
+        read_all = None  # type: ignore[assignment]
+
+        def read(self, ns: str, path: str) -> StoredEntry | None:
+            if path == "bad":
+                raise OSError("disk")
+            return super().read(ns, path)
+
+    log = Log()
+    facts = memory(Broken(), log=log)
+    await facts.set("good", "v")
+    facts.view._backend.write("memory", "bad", StoredEntry(content="x"))  # type: ignore[attr-defined]
+
+    assert await compiled(facts) == ("good",)
+    assert "'bad'" in log.warnings[0]
+
+
+async def test_only_changed_entries_are_read_again() -> None:
+    """Where a backend reads one by one, a listing that says nothing new costs no read."""
+    reads: list[str] = []
+
+    class OneByOne:
+        def __init__(self) -> None:
+            self.inner = InMemoryBackend()
+
+        def read(self, ns: str, path: str) -> StoredEntry | None:
+            reads.append(path)
+            return self.inner.read(ns, path)
+
+        def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+            self.inner.write(ns, path, entry)
+
+        def delete(self, ns: str, path: str) -> bool:
+            return self.inner.delete(ns, path)
+
+        def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+            return self.inner.list(ns, prefix)
+
+    clock = Clock()
+    facts = memory(OneByOne(), clock=clock)
+    await facts.set("a", "1")
+    await facts.set("b", "1")
+    clock.now += 10_000
+    await compiled(facts)
+    await facts.set("b", "2")
+    reads.clear()
+
+    artifacts = await facts.compile_artifacts()
+
+    assert [entry.value for entry in artifacts.entries] == ["1", "2"]
+    assert reads == ["b"]
+
+
+# ── Snapshots, twins, backends ────────────────────────────────────────────────────────────────
+
+
+async def test_a_snapshot_brings_entries_back_in_their_order_without_notices() -> None:
+    log = Log()
+    facts = memory(log=log)
+    for key in ("b", "10", "2", "__proto__"):
+        await facts.set(key, key)
+    await compiled(facts)
+    snapshot = await facts.snapshot()
+    assert snapshot is not None
+    await facts.delete("b")
+    await facts.set("new", "n")
+    log.events.clear()
+
+    await facts.restore(snapshot)
+
+    assert await compiled(facts) == ("b", "10", "2", "__proto__")
+    assert facts.turn_count == 2
+    assert log.events == []
+
+
+async def test_every_backend_compiles_to_the_same_block(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    blocks: set[str] = set()
+    for backend in (
+        InMemoryBackend(),
+        FileSystemBackend(tmp_path / "files"),
+        SQLiteBackend(tmp_path / "db.sqlite"),
+    ):
+        facts = memory(backend)
+        for key in ("a", "b/c", "ü"):
+            await facts.set(key, f"value of {key}\n<b>", description="d")
+        blocks.add((await facts.compile_artifacts()).block)
+
+    assert len(blocks) == 1
+
+
+def test_the_sync_twins_do_the_same() -> None:
+    facts = memory(on_memory_update=lambda key, value, old: True)
+    facts.set_sync("k", "1", ttl=1)
+
+    artifacts = facts.compile_artifacts_sync()
+    assert artifacts.injected_keys == ("k",)
+    assert facts.commit_sync(artifacts) == ()
+    assert facts.update_memory_sync("k", "2") is None  # its one turn is over
+    assert facts.create_memory_sync("k", "3") is not None
+    assert facts.get_sync("k") == "3"
+    assert facts.delete_memory_sync("k") is True
+
+
+async def test_expiry_is_told_before_the_entry_goes_and_the_change_after() -> None:
+    log = Log()
+    facts = memory(log=log, on_memory_expired=lambda entry: log.warnings.append(entry.key))
+    await facts.set("k", "v", ttl=0)
+    log.events.clear()
+
+    await compiled(facts)
+
+    assert log.warnings == ["k"]
+    assert [type(event) for event in log.events] == [MemoryExpired, MemoryChanged]
+    assert log.events[1] == MemoryChanged(type="expire", key="k", value=None, old_value="v")
