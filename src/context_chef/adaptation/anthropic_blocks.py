@@ -22,6 +22,7 @@ from context_chef.ir.blocks import (
     Inline,
     Media,
     Opaque,
+    PlainText,
     RedactedThinking,
     Text,
     Thinking,
@@ -92,15 +93,14 @@ class BlockWriter:
         before: Block | None = None
         for place, block in _compaction_first(_placed(message, where)):
             match block:
-                case Text(text=text):
-                    if assistant or text.strip():
-                        self._say(out, block, before, place, citations=assistant)
+                case Text():
+                    self._say(out, block, before, place, citations=assistant, blank=assistant)
                 case Media():
                     self._media(out, block, place, refused=assistant and "an answer holds no media")
                 case Thinking(origin="anthropic", signature=str(signature)) if (
                     assistant and signature
                 ):
-                    out.append(self._thinking(block, signature))
+                    out.append(self._thinking(block, signature, place))
                 case Thinking(text=text) if assistant and self._thinking_as_text and text.strip():
                     out.append({"type": "text", "text": thinking_as_text(text)})
                 case RedactedThinking(origin="anthropic") if assistant:
@@ -153,7 +153,7 @@ class BlockWriter:
         return self._marked([result], message, where)
 
     def _verbatim(self, block: Opaque) -> Wire:
-        wire: Wire = thaw(block.value)
+        wire: Wire = _mark(thaw(block.value), block)
         self.verbatim.append(wire)
         return wire
 
@@ -167,8 +167,11 @@ class BlockWriter:
         where: str,
         *,
         citations: bool = True,
+        blank: bool = True,
     ) -> None:
-        if not block.text:
+        if not block.text or not (blank or block.text.strip()):
+            if block.cache is not None:
+                mark_last(out, block.cache, where, self._notes)
             return
         generated = block.source and isinstance(before, Text) and before.source
         if generated and out and out[-1].keys() == {"type", "text"}:
@@ -182,7 +185,9 @@ class BlockWriter:
             out.append(wire)
         _mark(wire, block)
 
-    def _thinking(self, block: Thinking, signature: str) -> Wire:
+    def _thinking(self, block: Thinking, signature: str, where: str) -> Wire:
+        if block.cache is not None:
+            self._notes.repair("cache-breakpoints", where, "reasoning carries no breakpoint")
         wire: Wire = {"type": "thinking", "thinking": block.text, "signature": signature}
         return _with_native(wire, block)
 
@@ -285,6 +290,8 @@ def _media_wire(media: Media, *, said: str | None) -> Wire | None:
     source = media.source
     if media.kind in ("audio", "video") or belongs_elsewhere(source, "anthropic"):
         return None
+    if isinstance(source, Inline) and not source.data:
+        return None
     image = media.kind == "image"
     match source:
         case FileId(file_id=file_id):
@@ -311,6 +318,8 @@ def _media_wire(media: Media, *, said: str | None) -> Wire | None:
 def _why_not(media: Media) -> str:
     if belongs_elsewhere(media.source, "anthropic"):
         return "it was uploaded to another provider"
+    if media.source == Inline(data="") or media.source == PlainText(text=""):
+        return "it is empty"
     if isinstance(media.source, Url) and not is_web_url(media.source.url):
         return "its address cannot be reached from here"
     if media.media_type is None:

@@ -49,7 +49,7 @@ def drop_blanks(placed: list[Placed], mending: Mending) -> list[Placed]:
     its place in the order of turns counts. What is left out depends on what came before it only.
     """
     out: list[Placed] = []
-    asked = False
+    asked = not mending.first and bool(placed) and placed[0].message.role == "assistant"
     """The last message so far is one that the wire sends as the user's."""
     for entry in placed:
         message = _without_blanks(entry, mending)
@@ -91,11 +91,13 @@ def _refused(block: Text, message: Message, mending: Mending) -> bool:
         case "anthropic":
             return not text or message.role != "tool"
         case "gemini":
-            return not text and block.signature is None
+            # Recorded: accepted up to Gemini 3, which is before responses had to stand alone.
+            accepted = mending.profile is not None and not mending.profile.response_alone
+            return not text and block.signature is None and not accepted
         case "openai":  # a message of one empty text is an empty string there
             return not text and len(message.content) > 1
-        case _:
-            return not text
+        case "openai-responses":
+            return False
 
 
 def _says_nothing(message: Message, mending: Mending) -> bool:

@@ -17,8 +17,8 @@ RAW_ARGUMENTS: Final = "raw_arguments"
 def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     """The object that `text` means, and what was wrong with it (None when nothing was).
 
-    Empty text is no arguments. What is not valid JSON comes back whole under `RAW_ARGUMENTS`, and so
-    does a JSON value that is not an object: parsed, so that nothing of it is lost.
+    Empty text is no arguments. What is not valid JSON comes back whole under `RAW_ARGUMENTS`, and
+    so does a JSON value that is not an object: parsed, so that nothing of it is lost.
     """
     if not text.strip():
         return {}, None

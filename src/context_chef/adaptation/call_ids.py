@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from context_chef.adaptation.mending import Mending
+from context_chef.adaptation.mending import Ledger, Mending
 from context_chef.ir.blocks import Block, Provider, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.repair import Placed
@@ -28,7 +28,7 @@ def rename_ids(placed: list[Placed], mending: Mending) -> list[Placed]:
     Expects every result right behind its call, in call order. A new id is made of the call itself,
     so that it does not depend on what else the conversation holds.
     """
-    ids = _Ids(mending.target)
+    ids = _Ids(mending.target, mending.ledger)
     waiting: deque[tuple[str, str]] = deque()
     out: list[Placed] = []
     for entry in placed:
@@ -81,14 +81,15 @@ _RULES: Final[dict[Provider, str]] = {
 class _Ids:
     """The ids of one request so far."""
 
-    def __init__(self, target: Provider) -> None:
+    def __init__(self, target: Provider, ledger: Ledger) -> None:
         self._target: Provider = target
         self._limit = _LIMIT.get(target, 0)
-        self._taken: set[str] = set()
-        self._made: dict[str, int] = {}
+        self._ledger = ledger
+        self._whole = target in _WHOLE_REQUEST
+        self._taken = ledger.taken if self._whole else set[str]()
 
     def next_turn(self) -> None:
-        if self._target not in _WHOLE_REQUEST:
+        if not self._whole:
             self._taken.clear()
 
     def take(self, call: ToolCall) -> str:
@@ -97,7 +98,10 @@ class _Ids:
             return identifier  # there a call may go without
         if not self._legal(identifier) or identifier in self._taken:
             identifier = self._make(call)
-        self._taken.add(identifier)
+        if self._whole:
+            self._ledger.take(identifier)
+        else:
+            self._taken.add(identifier)
         return identifier
 
     def _legal(self, identifier: str) -> bool:
@@ -109,7 +113,7 @@ class _Ids:
         seed = f"{call.id}\n{call.name}\n{call.arguments}"
         stem = _ILLEGAL.sub("_", call.id)[: (self._limit or 64) - _DIGITS - 1].strip("_") or "call"
         while True:
-            number = self._made[seed] = self._made.get(seed, 0) + 1
+            number = self._ledger.count(seed)
             digest = hashlib.sha256(f"{seed}\n{number}".encode("utf-8", "replace")).hexdigest()
             made = f"{stem}_{digest[:_DIGITS]}"
             if made not in self._taken:

@@ -258,8 +258,10 @@ class PartWriter:
     def _why_not(self, media: Media, block: Media) -> str | None:
         if belongs_elsewhere(media.source, "gemini"):
             return "it was uploaded to another provider"
+        if media.source == Inline(data="") or media.source == PlainText(text=""):
+            return "it is empty"
         if isinstance(media.source, PlainText):
-            return None if media.source.text else "it is empty"
+            return None
         if media.media_type is None:
             inline = isinstance(media.source, Inline)
             return "its type is not known" if inline else None

@@ -18,25 +18,76 @@ ThinkingMode: TypeAlias = Literal["enabled", "adaptive", "disabled"]
 SERVER_USES: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
-class Mending:
-    """One run of `make_sendable`: the request's facts, the repairs and the faults found so far."""
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the request that the messages go into."""
 
-    def __init__(
-        self,
-        target: Provider,
-        profile: ModelProfile | None,
-        thinking: ThinkingMode | None,
-        names: Mapping[str, str],
-        stateful: bool,
-        reasoning_as_text: bool,
-    ) -> None:
-        self.target: Provider = target
-        self.profile = profile
-        self.thinking = thinking
-        self.names = names
-        self.reasoning_as_text = reasoning_as_text
-        self.stateful = stateful
-        """Earlier turns are stored with the provider: not everything has to be here."""
+    target: Provider
+    profile: ModelProfile | None
+    thinking: ThinkingMode | None
+    names: Mapping[str, str]
+    """Tool names as `convert_tools` mapped them."""
+    stateful: bool
+    """Earlier turns are stored with the provider: not everything has to be here."""
+    reasoning_as_text: bool
+    """Reasoning of other providers is written as text."""
+
+
+class Ledger:
+    """The ids of a conversation so far. What was entered last can be taken back."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+        """Ids on the wire."""
+        self.known: set[str] = set()
+        """Ids of calls, as they came in."""
+        self.made: dict[str, int] = {}
+        """How many ids were made of one seed."""
+        self._log: list[tuple[dict[str, int] | set[str], str]] = []
+
+    def take(self, identifier: str) -> None:
+        """Enter an id that goes on the wire."""
+        self.taken.add(identifier)
+        self._log.append((self.taken, identifier))
+
+    def know(self, identifiers: set[str]) -> None:
+        """Enter the ids of calls."""
+        for identifier in identifiers - self.known:
+            self.known.add(identifier)
+            self._log.append((self.known, identifier))
+
+    def count(self, seed: str) -> int:
+        """The next number for a seed."""
+        number = self.made[seed] = self.made.get(seed, 0) + 1
+        self._log.append((self.made, seed))
+        return number
+
+    def mark(self) -> int:
+        """A place to come back to."""
+        return len(self._log)
+
+    def undo(self, mark: int) -> None:
+        """Take back everything that was entered since `mark`."""
+        while len(self._log) > mark:
+            where, key = self._log.pop()
+            if isinstance(where, set):
+                where.discard(key)
+            else:
+                where[key] -= 1
+
+
+class Mending:
+    """One stretch of one run: the request's facts, and what was found so far."""
+
+    def __init__(self, facts: Facts, ledger: Ledger, *, first: bool = True) -> None:
+        self.target: Provider = facts.target
+        self.profile = facts.profile
+        self.thinking = facts.thinking
+        self.names = facts.names
+        self.stateful = facts.stateful
+        self.reasoning_as_text = facts.reasoning_as_text
+        self.ledger = ledger
+        self.first = first
+        """This stretch opens the conversation."""
         self.repairs: list[Repair] = []
         self.faults: list[str] = []
 

@@ -28,6 +28,9 @@ _SDK_ARGUMENTS: Final = frozenset(
     }
 )  # fmt: skip
 
+_STORED: Final = frozenset({"previous_response_id", "conversation", "prompt"})
+"""What can stand in for `input`, being stored with the provider."""
+
 
 class OpenAIResponsesAdapter:
     """The target `openai-responses`: the Responses API."""
@@ -96,8 +99,8 @@ def to_openai_responses(
     )
     others = request.others
     body = writer.body(request.messages, request.tools, others if request.was_read else None)
-    if request.was_read and not body["input"] and "input" not in others:
-        del body["input"]  # a stored prompt or conversation stands in for it
+    if not body["input"] and "input" not in others and _STORED & others.keys():
+        del body["input"]
     return model_first({**others, **body})
 
 

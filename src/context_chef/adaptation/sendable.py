@@ -100,27 +100,151 @@ def make_sendable(
     (`previous_response_id`), `preserve_thinking_as_text` that foreign reasoning is written as text.
     Raises UnsendableError, with every fault, when no request can be made.
     """
-    mending = Mending(target, profile, thinking, names, stateful, preserve_thinking_as_text)
-    placed = [Placed(at, message) for at, message in enumerate(messages)]
-    if not placed and not stateful:
-        mending.faults.append("there is no message at all; give at least one of the user's")
-    for step in _STEPS:
-        placed = step(placed, mending)
-    check_thinking_start(placed, mending)
-    if mending.faults:
-        raise UnsendableError(target, mending.faults)
-    return Sendable(tuple(entry.message for entry in placed), tuple(mending.repairs))
+    return Mender().make_sendable(
+        messages,
+        target=target,
+        profile=profile,
+        thinking=thinking,
+        names=names,
+        stateful=stateful,
+        preserve_thinking_as_text=preserve_thinking_as_text,
+    )
+
+
+class Mender:
+    """`make_sendable` for a conversation that grows: what was mended once is not looked at again.
+
+    Answers as `make_sendable` does, whatever it was asked before. Remembers, for each target, the
+    last list by the identity of its messages. Not for several threads at once.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Provider, _Kept] = {}
+
+    def make_sendable(
+        self,
+        messages: Sequence[Message],
+        *,
+        target: Provider,
+        profile: ModelProfile | None = None,
+        thinking: ThinkingMode | None = None,
+        names: Mapping[str, str] = EMPTY,
+        stateful: bool = False,
+        preserve_thinking_as_text: bool = False,
+    ) -> Sendable:
+        """See the function of that name."""
+        facts = Facts(
+            target=target,
+            profile=profile,
+            thinking=thinking,
+            names=names,
+            stateful=stateful,
+            reasoning_as_text=preserve_thinking_as_text,
+        )
+        kept = self._kept.get(target)
+        if kept is None or kept.facts != facts:
+            kept = self._kept[target] = _Kept(facts)
+        return kept.mend(list(messages))
+
+
+class _Settled(NamedTuple):
+    """A stretch to which nothing that comes later can make a difference, but for a cut above it."""
+
+    end: int
+    """How much of the messages lies before its end; likewise of the output and the repairs."""
+    out: int
+    repairs: int
+    mark: int
+    """Where the ledger stood before it."""
+
+
+class _Kept:
+    """The last run for one target."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._messages: list[Message] = []
+        self._settled: list[_Settled] = []
+        self._out: list[Message] = []
+        self._repairs: list[Repair] = []
+        self._ledger = Ledger()
+
+    def mend(self, messages: list[Message]) -> Sendable:
+        self._forget(_common(self._messages, messages))
+        self._messages = messages
+        start = self._settled[-1].end if self._settled else 0
+        for end in settled_ends(messages, start, self.facts.target):
+            self._settle(start, end)
+            start = end
+        return self._finish(start)
+
+    def _forget(self, common: int) -> None:
+        """Keep only what was made of the first `common` messages."""
+        while self._settled and self._settled[-1].end >= common:
+            # Where a stretch ends is decided by the message behind it, which has to be the same.
+            self._ledger.undo(self._settled.pop().mark)
+        last = self._settled[-1] if self._settled else None
+        del self._out[last.out if last else 0 :]
+        del self._repairs[last.repairs if last else 0 :]
+
+    def _settle(self, start: int, end: int) -> None:
+        mark = self._ledger.mark()
+        placed, mending = self._stretch(start, end)
+        self._out.extend(entry.message for entry in placed)
+        self._repairs.extend(mending.repairs)
+        self._settled.append(_Settled(end, len(self._out), len(self._repairs), mark))
+
+    def _stretch(self, start: int, end: int) -> tuple[list[Placed], Mending]:
+        mending = Mending(self.facts, self._ledger, first=start == 0)
+        placed = [Placed(at, self._messages[at]) for at in range(start, end)]
+        for step in _STEPS:
+            placed = step(placed, mending)
+        return placed, mending
+
+    def _finish(self, start: int) -> Sendable:
+        """The stretch in progress, and what depends on the end."""
+        mark = self._ledger.mark()
+        placed, mending = self._stretch(start, len(self._messages))
+        self._ledger.undo(mark)
+        if not self._messages and not self.facts.stateful:
+            mending.faults.append("there is no message at all; give at least one of the user's")
+        before = [Placed(start, message) for message in self._out]
+        whole = close_conversation(open_conversation([*before, *placed], mending), mending)
+        check_thinking_start(whole, mending)
+        if mending.faults:
+            raise UnsendableError(self.facts.target, mending.faults)
+        repairs = (*self._repairs, *mending.repairs)
+        return Sendable(tuple(entry.message for entry in whole), repairs)
+
+
+def _common(before: list[Message], now: list[Message]) -> int:
+    """How many messages at the beginning are the same objects."""
+    most = min(len(before), len(now))
+    low = 0
+    step = 512
+    while low < most:
+        high = min(low + step, most)
+        if all(map(is_, before[low:high], now[low:high])):
+            low = high
+            continue
+        while before[low] is now[low]:
+            low += 1
+        return low
+    return most
 
 
 def _pair(placed: list[Placed], mending: Mending) -> list[Placed]:
     found: list[Repair] = []
+    known = set(mending.ledger.known) if any(_is_result(entry) for entry in placed) else set[str]()
     paired = pair_results(
         placed,
         found,
         keep_orphans=mending.stateful,
         tight=True,
         merged=mending.merges_neighbours,
+        known=known,
     )
+    mending.ledger.know(known)
     rules = _PAIRING_RULES[mending.target]
     for repair in found:
         rule = f"{mending.target}/{rules.get(repair.rule, repair.rule)}"
@@ -138,8 +262,6 @@ _STEPS: Final[tuple[Step, ...]] = (
     drop_blanks,  # of what went, a message may be left empty
     rename_ids,
     rename_tools,
-    open_conversation,
-    close_conversation,
 )
 
 

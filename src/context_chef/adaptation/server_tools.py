@@ -114,7 +114,7 @@ def _is_compaction(block: Block) -> bool:
 def _place_compaction(placed: list[Placed], mending: Mending) -> list[Placed]:
     """A summary is the assistant's; a signed one opens the conversation, or is told as text."""
     out: list[Placed] = []
-    opening = True
+    opening = mending.first
     for entry in placed:
         message = entry.message
         if any(map(_is_compaction, message.content)):

@@ -67,20 +67,33 @@ def close_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
         )
         return [*placed, Placed(entry.at, Message.user(PLEASE_CONTINUE))]
     if mending.target == "anthropic":
-        mended = _trimmed(message)
-        if mended is not message:
-            mending.repair("prefill-whitespace", entry.at, "blanks at the very end were cut off")
-        bare = without_reasoning(mended, "anthropic")
-        if bare is not mended:
-            mended = bare
-            mending.repair(
-                "prefill-thinking",
-                entry.at,
-                "an answer that the model goes on from holds no thinking",
-            )
-        if mended is not message:
-            return [*placed[:last], Placed(entry.at, mended), *placed[last + 1 :]]
+        return _as_prefill(placed, last, mending)
     return placed
+
+
+def _as_prefill(placed: list[Placed], last: int, mending: Mending) -> list[Placed]:
+    """Anthropic goes on from the last turn: it ends without blanks and holds no thinking."""
+    out = list(placed)
+    message = _trimmed(placed[last].message)
+    if message is not placed[last].message:
+        mending.repair("prefill-whitespace", placed[last].at, "blanks at the very end were cut off")
+        out[last] = Placed(placed[last].at, message)
+    first = last
+    for position in range(last, -1, -1):
+        entry = out[position]
+        if entry.message.role != "assistant":
+            if entry.message.role == "system":
+                continue
+            break
+        first = position
+        bare = without_reasoning(entry.message, "anthropic")
+        if bare is not entry.message:
+            mending.repair(
+                "prefill-thinking", entry.at, "a turn that the model goes on from holds no thinking"
+            )
+            out[position] = Placed(entry.at, bare)
+    kept = [entry for entry in out[first:] if entry.message.content or entry.message.role == "system"]
+    return [*out[:first], *kept]
 
 
 def _speaks(entry: Placed) -> bool:

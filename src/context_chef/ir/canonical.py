@@ -13,7 +13,7 @@ from context_chef.ir.frozen import thaw
 def canonical_json(value: Any) -> str:
     """Compact JSON with keys sorted by code point, non-ASCII unescaped."""
     return json.dumps(
-        thaw(msgspec.to_builtins(value)),
+        msgspec.to_builtins(value),
         ensure_ascii=False,
         separators=(",", ":"),
         sort_keys=True,
@@ -27,14 +27,20 @@ def compact_json(value: Any) -> str:
 
 
 def order_keys(value: Any) -> Any:
-    """The same value with every mapping's keys sorted by code point; lists keep their order."""
+    """The same value with every mapping's keys sorted by code point; lists keep their order.
+
+    A caller's own mark (`_cache_breakpoint`) is not looked into.
+    """
     if isinstance(value, dict):
-        return {key: order_keys(value[key]) for key in sorted(value)}
+        return {
+            key: value[key] if key == "_cache_breakpoint" else order_keys(value[key])
+            for key in sorted(value)
+        }
     if isinstance(value, (list, tuple)):
         return [order_keys(item) for item in value]
     return value
 
 
 def stringify_payload(value: Any) -> str:
-    """`canonical_json` of any payload."""
-    return canonical_json(value)
+    """Any payload as compact JSON text with its keys in code-point order."""
+    return compact_json(order_keys(thaw(msgspec.to_builtins(value))))

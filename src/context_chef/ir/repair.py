@@ -87,15 +87,18 @@ def pair_results(
     keep_orphans: bool = False,
     tight: bool = False,
     merged: bool = False,
+    known: set[str] | None = None,
 ) -> list[Placed]:
     """The same messages with every result behind its call.
 
     `keep_unnamed` leaves tool messages without an id where no call is open, `keep_orphans` all
     results without a call (the call may be stored with the provider). `tight` lets nothing
     stand between a call and its results, not even system messages. `merged` takes assistant
-    messages in a row for one, as providers do that merge neighbours of one role.
+    messages in a row for one, as providers do that merge neighbours of one role. `known` holds the
+    ids of calls further up, so that a second result of theirs is told from that of no call at all;
+    those of this stretch are added.
     """
-    return _Pairing(placed, repairs, (keep_unnamed, keep_orphans), tight, merged).run()
+    return _Pairing(placed, repairs, (keep_unnamed, keep_orphans), tight, merged, known).run()
 
 
 class _Round:
@@ -132,6 +135,7 @@ class _Pairing:
         keep: tuple[bool, bool],
         tight: bool,
         merged: bool,
+        known: set[str] | None,
     ) -> None:
         self._placed = placed
         self._repairs = repairs
@@ -141,7 +145,7 @@ class _Pairing:
         self._rounds: list[_Round] = []
         self._by_id: dict[str, list[tuple[_Round, int]]] = {}
         """Calls by id that are still open, oldest first."""
-        self._known: set[str] = set()
+        self._known: set[str] = set() if known is None else known
         self._dropped: set[int] = set()
 
     def run(self) -> list[Placed]:

@@ -399,7 +399,7 @@ def flat_row(message: Message) -> dict[str, Any]:
     calls = [_flat_call(call) for call in message.tool_calls]
     if calls:
         row["tool_calls"] = calls
-    if message.tool_call_id is not None:
+    if message.tool_call_id:
         row["tool_call_id"] = message.tool_call_id
     attachments = [_flat_media(media) for media in message.media]
     if attachments:

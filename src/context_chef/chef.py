@@ -1,0 +1,505 @@
+"""`ContextChef`: what an agent knows goes in, the best request that fits comes out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Literal, cast
+
+import msgspec
+
+from context_chef.adaptation.profiles import Profiles
+from context_chef.adaptation.registry import AdapterRegistry
+from context_chef.bridge import run_sync
+from context_chef.errors import SettingsError, UnknownToolError
+from context_chef.events import Event, FoldDropped, Logger, Observer, ToolBlocked, Unsubscribe
+from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.payload import Payload
+from context_chef.ir.rows import read_message, read_messages, read_system
+from context_chef.ir.tools import ToolDefinition, ToolRequest
+from context_chef.ir.transcript import Transcript
+from context_chef.persistence.memory import Memory
+from context_chef.persistence.memory_config import MemoryConfig
+from context_chef.persistence.offload_config import OffloadConfig
+from context_chef.persistence.offloader import Offloader
+from context_chef.persistence.backend import StorageBackend
+from context_chef.persistence.store import Store
+from context_chef.pipeline.cancellation import check_token
+from context_chef.pipeline.compiler import run_stages
+from context_chef.pipeline.queue import CompileQueue
+from context_chef.pipeline.state import ChefState, CompileInputs
+from context_chef.pipeline.turn import CacheSetting, CompileTurn, TailMode, TransformToolResult
+from context_chef.placement.announcements import Announcement, announced, announcement
+from context_chef.placement.dynamic_state import dynamic_state
+from context_chef.placement.guardrails import Guardrails, guardrails
+from context_chef.placement.skills import Skill, SkillLike
+from context_chef.retrieval.dispatch import dispatch_context_tool, is_context_tool_name
+from context_chef.retrieval.policy import ContextToolConfig
+from context_chef.retrieval.recall import render_recalled_content
+from context_chef.selection.gate import ToolVerdict
+from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
+from context_chef.selection.pruner import Pruner, PrunerConfig
+from context_chef.selection.tool_groups import GroupLike
+from context_chef.slots import Handler, Slot
+from context_chef.snapshot import ChefSnapshot
+from context_chef.wiring import ChefOptions, Wiring
+
+Section = Mapping[str, Any]
+
+
+class ContextChef:
+    """Compiles what an agent knows into the best request that fits.
+
+    A chef holds one conversation. Setters answer the chef, so that they chain; `compile()` answers
+    a `Payload` for the official SDK call. Nothing here calls a provider, and nothing touches a
+    disk unless a store is given.
+
+    Every section of settings is its dataclass or an equal plain mapping. Raises SettingsError for
+    unknown names and meaningless values while it is built, never later.
+    """
+
+    def __init__(
+        self,
+        *,
+        janitor: JanitorConfig | Section | None = None,
+        overflow: OverflowConfig | Section | None = None,
+        memory: MemoryConfig | Section | None = None,
+        vfs: OffloadConfig | Section | None = None,
+        pruner: PrunerConfig | Section | None = None,
+        store: Store | StorageBackend | None = None,
+        tools: Literal["legacy", "unified"] = "legacy",
+        context_tool: ContextToolConfig | Section | None = None,
+        skill_placement: Literal["after_system", "tail"] = "after_system",
+        default_target: object = None,
+        model: str | None = None,
+        profiles: Profiles = (),
+        tail: TailMode = "auto",
+        cache: CacheSetting = None,
+        cache_audit: bool = False,
+        pipeline_checks: bool = False,
+        preserve_thinking_as_text: bool = False,
+        transform_tool_result: TransformToolResult | None = None,
+        logger: Logger | None = None,
+        clock: Callable[[], int] | None = None,
+        new_window_id: Callable[[], str] | None = None,
+        **unknown: Any,
+    ) -> None:
+        options = {key: value for key, value in locals().items() if key not in _NOT_OPTIONS}
+        self._wire(ChefOptions.read({**options, **unknown}))
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> ContextChef:
+        """A chef of plain settings, as they stand in a TOML or JSON file."""
+        return cls(**settings)
+
+    def _wire(self, options: ChefOptions) -> None:
+        self._wiring = Wiring(options)
+        self._parts = self._wiring.parts
+        self._state = ChefState()
+        self._changing = threading.RLock()
+        self._queue = CompileQueue()
+        self._dropped: list[FoldDropped] = []
+        self._wiring.use_option_handlers()
+
+    # What the agent knows
+
+    def set_system_prompt(
+        self, prompt: str | MessageLike | Iterable[MessageLike]
+    ) -> ContextChef:
+        """The instructions: a string, a message, or messages of any role in the order given.
+
+        Raises InputError naming index and field.
+        """
+        self._change(system_prompt=read_system(prompt))
+        return self
+
+    def set_history(self, messages: Iterable[MessageLike]) -> ContextChef:
+        """The conversation, whole. Understood as what it is now, compared with what it was.
+
+        The unchanged beginning keeps what was folded of it, messages at the end are new, and a
+        change inside folded history brings the original messages back. Nothing that is passed in
+        is kept or changed. Raises InputError naming index and field.
+        """
+        read = read_messages(messages)
+        with self._changing:
+            realigned = self._state.transcript.realigned(read)
+            changed_at = realigned.changed_at
+            for fold in realigned.dropped:
+                self._dropped.append(
+                    FoldDropped(window_id=fold.window_id, end=fold.end, changed_at=changed_at or 0)
+                )
+            changes: dict[str, Any] = {"transcript": realigned.transcript}
+            if changed_at is not None:
+                sent = self._state.sent_tails
+                changes["sent_tails"] = tuple(tail for tail in sent if tail.after <= changed_at)
+                anchor = self._state.cache_anchor
+                changes["cache_anchor"] = None if (anchor or 0) >= changed_at else anchor
+            self._change(**changes)
+        return self
+
+    def append(self, message: MessageLike) -> ContextChef:
+        """One more message. Costs what is new."""
+        return self.extend([message])
+
+    def extend(self, messages: Iterable[MessageLike]) -> ContextChef:
+        """More messages. Costs what is new. Raises InputError naming index and field."""
+        with self._changing:
+            start = len(self._state.transcript.items)
+            read = [
+                read_message(message, path=f"$[{start + index}]")
+                for index, message in enumerate(messages)
+            ]
+            self._change(transcript=self._state.transcript.extended(read))
+        return self
+
+    def clear_history(self) -> ContextChef:
+        """No conversation any more, in a fresh window. State, skills, announcements, memory stay."""
+        with self._changing:
+            self._parts.janitor.reset()
+            self._change(
+                transcript=Transcript(),
+                sent_tails=(),
+                cache_anchor=None,
+                new_contexts_done=self._state.new_contexts_requested,
+                handoff_noticed=None,
+            )
+        return self
+
+    def set_dynamic_state(
+        self, schema: Any, state: Any, *, placement: Literal["last_user", "system"] = "last_user"
+    ) -> ContextChef:
+        """Typed task state, shown in every compile until it is replaced.
+
+        `schema` checks it: a pydantic model, a dataclass, Struct or TypedDict type, a JSON Schema
+        (extra `schema`), a function, or None. Raises InputError naming the field; the state that
+        was there then stays.
+        """
+        self._change(dynamic_state=dynamic_state(schema, state, placement=placement))
+        return self
+
+    def with_guardrails(self, options: Guardrails | Section | None) -> ContextChef:
+        """How the answer has to look; None takes it back."""
+        self._change(guardrails=guardrails(options))
+        return self
+
+    def announce(
+        self, id: str, content: str, *, channel: Literal["auto", "system", "user_tail"] = "auto"
+    ) -> ContextChef:
+        """Say something in every compile until it is retracted. The same id replaces in place."""
+        new = announcement(id, content, channel)
+        with self._changing:
+            self._change(announcements=announced(self._state.announcements, new))
+        return self
+
+    def retract_announcement(self, id: str) -> bool:
+        """Stop saying it. Answers whether it was said."""
+        with self._changing:
+            standing = self._state.announcements
+            kept = tuple(item for item in standing if item.id != id)
+            self._change(announcements=kept)
+        return len(kept) < len(standing)
+
+    def get_announcements(self) -> tuple[Announcement, ...]:
+        """What is announced, in the order in which it was."""
+        return self._state.announcements
+
+    @property
+    def system_prompt(self) -> tuple[Message, ...]:
+        """The instructions as they were set."""
+        return self._state.system_prompt
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """What was said, whole; never rewritten."""
+        return self._state.transcript.items
+
+    @property
+    def window(self) -> tuple[Message, ...]:
+        """What is sent of the conversation: folds in place of what they stand for.
+
+        Callers who keep the compacted form store this; feeding it back is recognised.
+        """
+        return self._state.transcript.window
+
+    @property
+    def window_id(self) -> str:
+        """The opaque id of the current window."""
+        return self._parts.janitor.lineage.current
+
+    # Tools
+
+    def register_tools(self, tools: Iterable[ToolDefinition | Section]) -> ContextChef:
+        """The flat tools, in place of those registered before. Raises ToolError."""
+        self._wiring.pruner.register_tools(list(tools))
+        return self
+
+    def register_namespaces(self, groups: Iterable[GroupLike]) -> ContextChef:
+        """Groups of tools that are shown as one tool each. Raises ToolError."""
+        self._wiring.pruner.register_namespaces(list(groups))
+        return self
+
+    def register_toolkits(self, groups: Iterable[GroupLike]) -> ContextChef:
+        """Groups of tools that the model loads when it needs them. Raises ToolError."""
+        self._wiring.pruner.register_toolkits(list(groups))
+        return self
+
+    def visible_tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools of the next compile: registered and not pruned, then the chef's own."""
+        return self._wiring.visible_tools()
+
+    async def check_tool_call(self, call: Any) -> ToolVerdict:
+        """Whether this call may run, with the reason when not. Never changes what is compiled."""
+        verdict = self._wiring.pruner.check_tool_call(call)
+        if verdict.blocked:
+            await self._parts.emitter.emit(ToolBlocked(name=verdict.name or ""))
+        return verdict
+
+    def check_tool_call_sync(self, call: Any) -> ToolVerdict:
+        return run_sync(self.check_tool_call(call))
+
+    def owns_tool(self, name: object) -> bool:
+        """Whether `handle_tool` answers calls of this name, whatever the tools mode."""
+        return is_context_tool_name(name)
+
+    async def handle_tool(self, call: ToolRequest | Section) -> str:
+        """Run a call of one of the chef's own tools: the text to give back to the model.
+
+        What the model got wrong comes back as text. Raises UnknownToolError for a name that is
+        not ours: ask `owns_tool` first.
+        """
+        request = call if isinstance(call, ToolRequest) else _tool_request(call)
+        if not self.owns_tool(request.name):
+            raise UnknownToolError(
+                f"The chef has no tool {request.name!r}; ask `owns_tool(name)` before `handle_tool`."
+            )
+        return await dispatch_context_tool(self._wiring.tool_host(self.request_new_context), request)
+
+    def handle_tool_sync(self, call: ToolRequest | Section) -> str:
+        return run_sync(self.handle_tool(call))
+
+    # Skills
+
+    def register_skills(self, skills: Sequence[SkillLike]) -> ContextChef:
+        """The skills that can be activated by name, in place of those registered before."""
+        self._wiring.skills.register(skills)
+        return self
+
+    def get_registered_skills(self) -> tuple[Skill, ...]:
+        """What is registered, in order."""
+        return self._wiring.skills.skills
+
+    def activate_skill(self, skill: str | SkillLike | None) -> ContextChef:
+        """Show this skill's instructions: by registered name, as given, or none.
+
+        Raises SkillError for an unknown name, naming those that are registered.
+        """
+        self._wiring.skills.activate(skill)
+        return self
+
+    def get_active_skill(self) -> Skill | None:
+        """The skill that is shown."""
+        return self._wiring.skills.active
+
+    # Store
+
+    def get_pruner(self) -> Pruner:
+        """The tool pruner."""
+        return self._wiring.pruner
+
+    def get_memory(self) -> Memory:
+        """Memory. Raises SettingsError when it was not configured."""
+        if self._parts.memory is None:
+            raise SettingsError("Memory is not configured; build the chef with `memory=`.")
+        return self._parts.memory
+
+    def get_offloader(self) -> Offloader:
+        """What keeps large outputs."""
+        return self._wiring.offloader
+
+    def get_store(self) -> Store:
+        """The shared store, or the offloader's own."""
+        return self._wiring.store or self._wiring.offloader.store
+
+    async def offload(self, content: str, **options: Any) -> str:
+        """The text, or a marker between its head and tail with the whole stored.
+
+        Options are those of `Offloader.offload`.
+        """
+        return (await self._wiring.offloader.offload(content, **options)).content
+
+    def offload_sync(self, content: str, **options: Any) -> str:
+        return run_sync(self.offload(content, **options))
+
+    async def resolve_recall(
+        self, uri: str, *, format: Literal["raw", "text"] = "raw"
+    ) -> str | None:
+        """What is stored at a cited address; None when nothing is. `text` renders archived spans."""
+        stored = await self._wiring.offloader.resolve(uri)
+        if stored is None or format == "raw":
+            return stored
+        return render_recalled_content(stored)
+
+    def resolve_recall_sync(
+        self, uri: str, *, format: Literal["raw", "text"] = "raw"
+    ) -> str | None:
+        return run_sync(self.resolve_recall(uri, format=format))
+
+    # Overflow
+
+    def report_token_usage(self, tokens: float) -> ContextChef:
+        """What the provider counted for the last request; the next budget reading uses it."""
+        self._parts.janitor.report_usage(tokens)
+        return self
+
+    def request_new_context(self) -> ContextChef:
+        """Close the window in the next compile, whatever room is left."""
+        with self._changing:
+            self._change(new_contexts_requested=self._state.new_contexts_requested + 1)
+        return self
+
+    # Taking part
+
+    def use(self, slot: Slot[Any, Any] | str, handler: Handler) -> Unsubscribe:
+        """Take part in every compile from the next one on, after the handlers already there."""
+        return self._parts.slots.use(slot, handler)
+
+    def unuse(self, slot: Slot[Any, Any] | str, handler: Handler) -> ContextChef:
+        """Take the first registration of this handler off."""
+        self._parts.slots.unuse(slot, handler)
+        return self
+
+    def on(self, event: type[Event] | str, observer: Observer) -> Unsubscribe:
+        """Watch. What an observer answers changes nothing, and its errors are only logged."""
+        return self._parts.emitter.on(event, observer)
+
+    def off(self, event: type[Event] | str, observer: Observer) -> ContextChef:
+        """Stop watching."""
+        self._parts.emitter.off(event, observer)
+        return self
+
+    @property
+    def adapters(self) -> AdapterRegistry:
+        """This chef's own registry of targets."""
+        return self._parts.registry
+
+    # Compiling
+
+    def compile(
+        self, target: object = None, *, model: str | None = None, signal: object = None
+    ) -> Coroutine[Any, Any, Payload]:
+        """The request for `target`, from what the chef knows at this moment.
+
+        `target` is a name (`openai`, `openai-responses`, `anthropic`, `gemini`, or one that was
+        registered) or an adapter; None means `default_target`, else `openai`. `model` decides what
+        may be sent; without it the safe choice is made. `signal` is a `CancelToken` or an event
+        with `is_set()`.
+
+        Calls queue behind each other, each with the inputs it was called with. An error or a
+        cancellation leaves the chef as it was.
+        """
+        check_token(signal)
+        with self._changing:
+            inputs = CompileInputs(
+                state=msgspec.structs.replace(self._state, skill=self._wiring.skills.active),
+                tools=self._wiring.visible_tools(),
+                toolkit_directory=self._wiring.toolkit_directory(),
+                target=target,
+                model=model if model is not None else self._parts.settings.model,
+                signal=signal,
+            )
+        return self._compile(inputs)
+
+    def compile_sync(
+        self, target: object = None, *, model: str | None = None, signal: object = None
+    ) -> Payload:
+        """`compile()` without an event loop. Raises AsyncRequiredError naming a part that waits."""
+        return run_sync(self.compile(target, model=model, signal=signal))
+
+    async def _compile(self, inputs: CompileInputs) -> Payload:
+        async with self._queue.turn():
+            await self._tell_dropped_folds()
+            base = self._with_landed(inputs.state)
+            turn = CompileTurn(
+                parts=self._parts, inputs=inputs, publish=self._publish, base=base, state=base
+            )
+            await run_stages(turn)
+            return cast(Payload, turn.payload)
+
+    async def _tell_dropped_folds(self) -> None:
+        while self._dropped:
+            await self._parts.emitter.emit(self._dropped.pop(0))
+
+    def _with_landed(self, captured: ChefState) -> ChefState:
+        """The captured inputs with what compiles before this one in the queue have published."""
+        now = self._state
+        items, live = captured.transcript.items, now.transcript.items
+        if live is not items and live[: len(items)] != items:
+            return captured
+        folds = tuple(fold for fold in now.transcript.folds if fold.end <= len(items))
+        return msgspec.structs.replace(
+            captured,
+            transcript=msgspec.structs.replace(captured.transcript, folds=folds),
+            sent_tails=tuple(tail for tail in now.sent_tails if tail.after <= len(items)),
+            sent_prefixes=now.sent_prefixes,
+            cache_anchor=now.cache_anchor,
+            handoff_noticed=now.handoff_noticed,
+            new_contexts_done=now.new_contexts_done,
+        )
+
+    def _publish(self, turn: CompileTurn) -> None:
+        """Everything that the compile changed, at once, and nothing that the caller changed since."""
+        with self._changing:
+            if turn.janitor_turn is not None:
+                turn.janitor_turn.publish()
+            self._parts.transforms.keep_current()
+            now, new, base = self._state, turn.state, turn.base
+            transcript, changed_at = now.transcript, None
+            if new.transcript.folds != base.transcript.folds and turn.parts.settings.keep == "chef":
+                rebased = new.transcript.rebased(now.transcript.items)
+                transcript, changed_at = rebased.transcript, rebased.changed_at
+            sent = new.sent_tails if new.sent_tails is not base.sent_tails else now.sent_tails
+            if changed_at is not None:
+                sent = tuple(tail for tail in sent if tail.after <= changed_at)
+            self._state = msgspec.structs.replace(
+                now,
+                transcript=transcript,
+                sent_tails=sent,
+                sent_prefixes=new.sent_prefixes,
+                cache_anchor=new.cache_anchor if changed_at is None else None,
+                handoff_noticed=new.handoff_noticed,
+                new_contexts_done=max(now.new_contexts_done, new.new_contexts_done),
+            )
+
+    def _change(self, **changes: Any) -> None:
+        with self._changing:
+            self._state = msgspec.structs.replace(self._state, **changes)
+
+    # Snapshots
+
+    async def snapshot(self, label: str | None = None) -> ChefSnapshot:
+        """Everything that the next compile depends on, as plain data of its own."""
+        return await self._wiring.snapshot(self._state, label)
+
+    def snapshot_sync(self, label: str | None = None) -> ChefSnapshot:
+        return run_sync(self.snapshot(label))
+
+    async def restore(self, snapshot: ChefSnapshot) -> ContextChef:
+        """Go back to a snapshot, also one of another chef or process."""
+        state = await self._wiring.restore(snapshot)
+        with self._changing:
+            self._state = state
+            self._dropped.clear()
+        return self
+
+    def restore_sync(self, snapshot: ChefSnapshot) -> ContextChef:
+        return run_sync(self.restore(snapshot))
+
+
+_NOT_OPTIONS = frozenset({"self", "unknown", "__class__"})
+
+
+def _tool_request(call: Mapping[str, Any]) -> ToolRequest:
+    name = call.get("name")
+    return ToolRequest(name=name if isinstance(name, str) else "", arguments=call.get("arguments"))
+
+

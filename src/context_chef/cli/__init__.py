@@ -1,0 +1,47 @@
+"""`context-chef`: the library's main jobs from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from context_chef.cli.compiling import add_compile_command
+from context_chef.cli.store import add_store_commands
+from context_chef.errors import ContextChefError
+
+_DESCRIPTION = """\
+Compiles what an agent knows into the best request that fits, for OpenAI Chat, OpenAI Responses,
+Anthropic and Gemini. Nothing here calls a provider: everything works offline."""
+
+_EPILOG = """\
+examples:
+  context-chef compile session.json --target anthropic --model claude-sonnet-4-5 --out payload.json
+  cat body.json | context-chef compile - --target gemini --report
+  context-chef store search "error E1234" --store .context/context.db"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. Answers the exit code: 0 done, 1 could not be done, 2 wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="context-chef",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    add_compile_command(commands)
+    add_store_commands(commands)
+    options = parser.parse_args(arguments)
+    run = cast(Callable[[argparse.Namespace], int], options.func)
+    try:
+        return run(options)
+    except ContextChefError as error:
+        print(f"context-chef: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print("context-chef: interrupted", file=sys.stderr)
+        return 130

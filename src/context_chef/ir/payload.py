@@ -1,0 +1,64 @@
+"""`Payload`: keyword arguments for the official SDK call, and everything known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from context_chef.ir.canonical import compact_json
+from context_chef.ir.report import Report
+
+
+class CompileMeta(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about one compile, beside the request."""
+
+    target: str
+    window_id: str
+    model: str | None = None
+    injected_memory_keys: tuple[str, ...] = ()
+    memory_expired_keys: tuple[str, ...] = ()
+    active_skill_name: str | None = None
+    betas: tuple[str, ...] = ()
+    """Beta features the request needs; the payload already asks for them."""
+    tool_names: Mapping[str, str] = {}
+    """Names the model may call, by the name on the wire: for tools whose own name was not legal."""
+
+
+class Payload(dict[str, Any]):
+    """What the official SDK call takes, and nothing else: `client.messages.create(**payload)`.
+
+    The dict is yours: changing it changes nothing inside the chef.
+    """
+
+    __slots__ = ("_body", "_report", "meta")
+
+    def __init__(
+        self,
+        arguments: Mapping[str, Any],
+        *,
+        meta: CompileMeta,
+        body: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        report: Callable[[], Report],
+    ) -> None:
+        super().__init__(arguments)
+        self.meta = meta
+        self._body = body
+        self._report: Callable[[], Report] | Report = report
+
+    @property
+    def report(self) -> Report:
+        """Where every token went, and what was repaired. Counted when first asked for."""
+        if not isinstance(self._report, Report):
+            self._report = self._report()
+        return self._report
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The HTTP body as plain data: what the SDK makes of the arguments, as they are now."""
+        return dict(self._body(self))
+
+    def to_json(self) -> bytes:
+        """The HTTP body's bytes (UTF-8, compact). Equal inputs give equal bytes."""
+        return compact_json(self._body(self)).encode("utf-8")

@@ -1,0 +1,38 @@
+"""Walks the stage table: one compile from its inputs to a payload, on scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from context_chef.pipeline import history_steps, payload_steps, window_steps
+from context_chef.pipeline.cancellation import raise_if_cancelled
+from context_chef.pipeline.stages import STAGES
+from context_chef.pipeline.turn import CompileTurn
+
+STEPS: Final[Mapping[str, Callable[[CompileTurn], Awaitable[None]]]] = {
+    "start": history_steps.start,
+    "transform-tool-results": history_steps.transform_tool_results,
+    "handoff": history_steps.handoff,
+    "overflow": history_steps.overflow,
+    "inject": window_steps.inject,
+    "memory": window_steps.memory,
+    "skill": window_steps.skill,
+    "assemble": window_steps.assemble,
+    "tail": window_steps.tail,
+    "adapt": payload_steps.adapt,
+    "audit": payload_steps.audit,
+    "done": payload_steps.done,
+}
+
+
+async def run_stages(turn: CompileTurn) -> None:
+    """Run every stage in the table's order. Whatever raises leaves only the scratch behind.
+
+    A passed-in token is looked at after each stage that may wait; an asyncio cancel arrives
+    wherever something waits.
+    """
+    for stage in STAGES:
+        await STEPS[stage.name](turn)
+        if stage.waits:
+            raise_if_cancelled(turn.inputs.signal)

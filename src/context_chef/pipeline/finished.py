@@ -1,0 +1,124 @@
+"""The finished request: its HTTP body, and the last look before it is handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import msgspec
+
+from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
+from context_chef.adaptation.conversation import Conversation, plain
+from context_chef.adaptation.gemini_names import TOP_LEVEL, camel
+from context_chef.adaptation.read_anthropic import from_anthropic
+from context_chef.adaptation.read_gemini import from_gemini
+from context_chef.adaptation.read_openai import from_openai
+from context_chef.adaptation.read_responses import from_openai_responses
+from context_chef.adaptation.sendable import make_sendable
+from context_chef.adaptation.wire_rules import Fault, check_payload
+from context_chef.bridge import settle
+from context_chef.errors import ContextChefError
+from context_chef.ir.blocks import Provider
+from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.payload import Payload
+from context_chef.pipeline.turn import CompileTurn
+
+_READERS: Final[Mapping[str, Any]] = {
+    "openai": from_openai,
+    "openai-responses": from_openai_responses,
+    "anthropic": from_anthropic,
+    "gemini": from_gemini,
+}
+_OUTSIDE_CONFIG: Final = {name: key for key, name in TOP_LEVEL.items()}
+
+
+def body_of(target: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The HTTP body that the official SDK makes of these arguments."""
+    if target == "gemini" and "contents" in arguments:
+        return _gemini_body(arguments)
+    body = {key: value for key, value in plain(arguments).items() if key != "extra_headers"}
+    body.update(body.pop("extra_body", {}))
+    return body
+
+
+def _gemini_body(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    given = plain(arguments)
+    config = cast(dict[str, Any], given.pop("config", {}))
+    body = cast(dict[str, Any], given)
+    system = config.pop("system_instruction", config.pop("systemInstruction", None))
+    if system is not None:
+        body["systemInstruction"] = system
+    if "tools" in config:
+        body["tools"] = config.pop("tools")
+    generation: dict[str, Any] = {}
+    for key, value in config.items():
+        if key in _OUTSIDE_CONFIG or key in TOP_LEVEL:
+            body[_OUTSIDE_CONFIG.get(key, key)] = value
+        else:
+            generation[camel(key)] = value
+    if generation:
+        body["generationConfig"] = generation
+    return body
+
+
+async def check(turn: CompileTurn) -> None:
+    """Look at the request with the provider's rules; mend what handlers or adapters left wrong.
+
+    What cannot be mended is named in the report.
+    """
+    if turn.target_name not in _READERS or turn.payload is None:
+        return
+    faults = _faults(turn, turn.payload)
+    if faults and isinstance(turn.adapter, WireAdapter):
+        await _mend(turn, turn.payload, turn.adapter, faults)
+        faults = _faults(turn, turn.payload)
+    turn.diagnostics.extend(
+        Diagnostic(code=f"refused:{fault.rule}", where=fault.path, message=fault.message)
+        for fault in faults
+    )
+
+
+def _faults(turn: CompileTurn, payload: Payload) -> list[Fault]:
+    found = check_payload(
+        turn.target_name, payload, model=turn.inputs.model, profile=turn.profile
+    )
+    return [fault for fault in found if fault.severity == "error" and not _callers(fault)]
+
+
+def _callers(fault: Fault) -> bool:
+    """Whether the fault is about something that the caller adds (`model`, `max_tokens`, …)."""
+    return fault.rule.endswith(("/shape", "/max-tokens")) and "required" in fault.message
+
+
+async def _mend(
+    turn: CompileTurn, payload: Payload, adapter: WireAdapter, faults: list[Fault]
+) -> None:
+    """Read the request back and write it anew: the way back mends what the way there would."""
+    target = cast(Provider, turn.target_name)
+    try:
+        conversation = cast(Conversation, _READERS[target](body_of(target, payload)))
+        sendable = make_sendable(conversation.messages, target=target, profile=turn.profile)
+        adapted = await settle(
+            adapter.adapt(
+                AdaptRequest(
+                    messages=sendable.messages, tools=conversation.tools, profile=turn.profile
+                )
+            )
+        )
+    except ContextChefError as error:
+        turn.diagnostics.append(
+            Diagnostic(code="not-mended", where="after-adapt", message=str(error))
+        )
+        return
+    body = {**conversation.request, **adapted.body}
+    arguments = adapter.sdk_arguments(msgspec.structs.replace(adapted, body=body))
+    payload.clear()
+    payload.update(arguments)
+    turn.repairs.extend(
+        Repair(
+            rule=fault.rule,
+            where=fault.path,
+            message=f"a handler or adapter left this, and it was mended: {fault.message}",
+        )
+        for fault in faults
+    )

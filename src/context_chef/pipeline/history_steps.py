@@ -1,0 +1,243 @@
+"""Stages that decide what of the conversation is sent: start, transform, handoff, overflow."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import msgspec
+
+from context_chef.adaptation.anthropic import AnthropicAdapter
+from context_chef.adaptation.gemini import GeminiAdapter
+from context_chef.adaptation.openai_chat import OpenAIAdapter
+from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
+from context_chef.adaptation.profiles import profile_for
+from context_chef.bridge import settle, stepping
+from context_chef.errors import SettingsError
+from context_chef.events import CompileStarted, CompressEnded, InvariantBroken
+from context_chef.ir.message import Message
+from context_chef.pipeline.cancellation import raise_if_cancelled
+from context_chef.pipeline.turn import CompileTurn, ToolResultInfo
+from context_chef.pipeline.window_steps import appends, with_sent_tails
+from context_chef.placement.announcements import HANDOFF_ID, Announcement
+from context_chef.selection.server import is_server_strategy
+from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
+
+_BUILT_IN = (
+    (AnthropicAdapter, "anthropic"),
+    (GeminiAdapter, "gemini"),
+    (OpenAIResponsesAdapter, "openai-responses"),
+    (OpenAIAdapter, "openai"),
+)
+
+
+async def start(turn: CompileTurn) -> None:
+    """Tell observers, then find the target: an unknown name fails after `compile:start`."""
+    state = turn.state
+    await turn.emit(
+        CompileStarted(system_prompt=state.system_prompt, history=state.transcript.items)
+    )
+    raise_if_cancelled(turn.inputs.signal)
+    _find_target(turn)
+    server = is_server_strategy(turn.parts.janitor.strategy)
+    turn.server_managed = server and turn.target_name == "anthropic"
+    if server and not turn.server_managed:
+        turn.parts.warn_once(
+            "server-fallback",
+            "The server strategy leaves overflow to Anthropic; on the target %r its fallback works.",
+            turn.target_name,
+        )
+    _open_window(turn)
+
+
+def _find_target(turn: CompileTurn) -> None:
+    inputs, settings = turn.inputs, turn.parts.settings
+    target = inputs.target if inputs.target is not None else settings.default_target
+    if target is None:
+        target = "openai"
+    if isinstance(target, str):
+        turn.target_name = target
+        turn.adapter = turn.parts.registry.get(target)
+    elif callable(getattr(target, "compile", None)) or callable(getattr(target, "adapt", None)):
+        turn.adapter = target
+        names = [name for kind, name in _BUILT_IN if isinstance(target, kind)]
+        turn.target_name = names[0] if names else type(target).__name__
+    else:
+        raise SettingsError(
+            f"`target` is a name or an adapter with `compile(messages)`, not {target!r}."
+        )
+    if inputs.model is not None and turn.target_name in {name for _, name in _BUILT_IN}:
+        turn.profile = profile_for(inputs.model, turn.target_name, profiles=settings.profiles)
+
+
+def _open_window(turn: CompileTurn) -> None:
+    """The window as the transcript has it, each message credited to where it came from."""
+    transcript = turn.transcript
+    if transcript.folds:
+        turn.credit(transcript.folds[-1].messages, "fold")
+    for index in range(transcript.folded, len(transcript.items)):
+        turn.credit((transcript.items[index],), f"history[{index}]")
+    turn.history = transcript.window
+
+
+async def transform_tool_results(turn: CompileTurn) -> None:
+    """Change tool results before anything counts or summarises them; offload what is too large."""
+    transform = turn.parts.settings.transform_tool_result
+    if transform is not None:
+        await _transform(turn)
+        raise_if_cancelled(turn.inputs.signal)
+    if turn.parts.offload is not None:
+        before = turn.history
+        turn.history, _ = await turn.parts.offload(before)
+        turn.follow(before, turn.history)
+
+
+async def _transform(turn: CompileTurn) -> None:
+    names = {
+        call.id: call.name for message in turn.transcript.items for call in message.tool_calls
+    }
+    results = [message for message in turn.history if message.role == "tool"]
+    work = [_transformed(turn, message, names.get(message.tool_call_id or "")) for message in results]
+    if stepping():
+        changed = [await item for item in work]
+    else:
+        changed = await asyncio.gather(*work)
+    replaced = dict(zip(map(id, results), changed, strict=True))
+    before = turn.history
+    turn.history = tuple(replaced.get(id(message), message) for message in before)
+    turn.follow(before, turn.history)
+
+
+async def _transformed(turn: CompileTurn, message: Message, name: str | None) -> Message:
+    transforms = turn.parts.transforms
+    known = transforms.get(message, name)
+    if known is None:
+        transform = turn.parts.settings.transform_tool_result
+        assert transform is not None
+        info = ToolResultInfo(tool_name=name, tool_call_id=message.tool_call_id or None)
+        text = await settle(transform(message.text, info))
+        known = message if text == message.text else message.with_text(text)
+    transforms.put(message, name, known)
+    return known
+
+
+async def handoff(turn: CompileTurn) -> None:
+    """Prepare the notice that the window is about to end: once a window, while there is room."""
+    janitor = turn.parts.janitor
+    config = janitor.handoff
+    window_id = janitor.lineage.current
+    if config is None or turn.server_managed or turn.state.handoff_noticed == window_id:
+        return
+    budget = janitor.read_budget(turn.history, overhead=_overhead(turn))
+    if budget.remaining < 0 or budget.remaining > config.budget_tokens:
+        return
+    notice = janitor.handoff_notice(budget.remaining)
+    turn.handoff = Announcement(
+        id=HANDOFF_ID, content=notice, channel=turn.parts.settings.handoff_channel
+    )
+    turn.state = msgspec.structs.replace(turn.state, handoff_noticed=window_id)
+
+
+async def overflow(turn: CompileTurn) -> None:
+    """Ask the handlers, run the strategy, and take what it leaves as the window's history."""
+    parts, janitor = turn.parts, turn.parts.janitor
+    forced = turn.state.new_context_requested
+    turn.state = msgspec.structs.replace(
+        turn.state, new_contexts_done=turn.state.new_contexts_requested
+    )
+    overhead = _overhead(turn)
+    vetoed = await _vetoed(turn, overhead)
+    skipped = turn.server_managed or vetoed
+    if forced and skipped:
+        await _report_dropped_request(turn, vetoed=vetoed and not turn.server_managed)
+    before = turn.history
+    if not skipped:
+        turn.janitor_turn = await janitor.begin(
+            turn.history,
+            overhead=overhead,
+            forced=forced,
+            signal=turn.inputs.signal,
+            emit=turn.emit,
+        )
+        turn.overflow = turn.janitor_turn.result
+        turn.history = turn.overflow.history
+        if turn.overflow.changed:
+            _land(turn, before)
+    turn.budget = janitor.read_budget(turn.history, overhead=overhead)
+    turn.window_id = (turn.janitor_turn.lineage if turn.janitor_turn else janitor.lineage).current
+    changed = turn.overflow is not None and turn.overflow.changed
+    await turn.emit(CompressEnded(compressed=changed))
+    context = AfterOverflow(history=turn.history, result=None if skipped else turn.overflow)
+    for handler in parts.slots.handlers(after_overflow):
+        await settle(handler(context))
+    if turn.state.sent_tails and appends(turn):
+        turn.history = with_sent_tails(turn)
+
+
+async def _vetoed(turn: CompileTurn, overhead: float) -> bool:
+    """Every handler is asked; only the value False is a veto."""
+    handlers = turn.parts.slots.handlers(before_overflow)
+    if not handlers:
+        return False
+    budget = turn.parts.janitor.read_budget(turn.history, overhead=overhead)
+    context = BeforeOverflow(history=turn.history, budget=budget)
+    answers = [await settle(handler(context)) for handler in handlers]
+    return any(answer is False for answer in answers)
+
+
+async def _report_dropped_request(turn: CompileTurn, *, vetoed: bool) -> None:
+    cause = "veto" if vetoed else "server"
+    why = (
+        "a before-overflow handler vetoed it"
+        if vetoed
+        else "overflow is the server's business on this target"
+    )
+    turn.parts.warn_once(
+        f"forced-dropped:{cause}", "The request for a new window was dropped: %s.", why
+    )
+    await turn.emit(
+        InvariantBroken(
+            phase="overflow", message=f"a requested new window was dropped, because {why}"
+        )
+    )
+
+
+def _land(turn: CompileTurn, before: tuple[Message, ...]) -> None:
+    """Make a fold of what the pass left, in terms of the transcript's own messages."""
+    result = turn.overflow
+    assert result is not None
+    known = {id(message) for message in before}
+    fresh = tuple(message for message in turn.history if id(message) not in known)
+    turn.credit(fresh, "fold")
+    transcript = turn.transcript.folded_to(
+        [turn.original(message) for message in turn.history],
+        strategy=result.strategy,
+        window_id=cast("str", turn.janitor_turn and turn.janitor_turn.lineage.current),
+        span=len(result.span),
+        uri=result.archive_uri,
+    )
+    turn.state = msgspec.structs.replace(turn.state, transcript=transcript)
+    turn.report_evicted(result.evicted, reason=result.strategy, uri=result.archive_uri)
+
+
+def _overhead(turn: CompileTurn) -> float:
+    """Tokens of the request that are not history: known parts, and the rest as it was last time."""
+    janitor, state = turn.parts.janitor, turn.state
+    if janitor.counts_history_only:
+        return 0
+    messages = list(state.system_prompt)
+    texts = [turn.inputs.toolkit_directory, state.dynamic_state.xml]
+    if state.skill is not None:
+        texts.append(state.skill.instructions)
+    if state.guardrails is not None:
+        texts += [state.guardrails.rule, state.guardrails.prefill or ""]
+    texts += [item.content for item in state.announcements]
+    messages += [Message.user(text) for text in texts if text]
+    folded = turn.transcript.folded
+    messages += [
+        Message(role="user", content=tail.blocks)
+        for tail in state.sent_tails
+        if tail.after > folded
+    ]
+    fixed = janitor.count(messages) if messages else 0
+    return fixed + janitor.count_tools(turn.inputs.tools) + state.last_volatile_tokens

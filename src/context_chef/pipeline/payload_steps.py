@@ -1,0 +1,193 @@
+"""Stages that make the request of the window: adapt, audit, done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
+from context_chef.adaptation.sendable import make_sendable
+from context_chef.adaptation.tools import convert_tools
+from context_chef.bridge import settle
+from context_chef.errors import SettingsError
+from context_chef.events import CompileDone, Repaired
+from context_chef.ir.blocks import Provider
+from context_chef.ir.frozen import thaw
+from context_chef.ir.message import Message
+from context_chef.ir.payload import CompileMeta, Payload
+from context_chef.pipeline import finished, reporting
+from context_chef.pipeline.binding import bind_thinking
+from context_chef.pipeline.turn import CompileTurn
+from context_chef.placement.cache import CachePlan, audit_breakpoints, place_breakpoints
+from context_chef.selection.server import anthropic_server_context_management
+from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt
+
+
+async def adapt(turn: CompileTurn) -> None:
+    """Write the window down in the provider's own form; then the handlers may change it."""
+    slots = turn.parts.slots
+    _mark_cache(turn)
+    for handler in slots.handlers(before_adapt):
+        await settle(handler(BeforeAdapt(messages=turn.messages, target=turn.target_name)))
+    if isinstance(turn.adapter, WireAdapter):
+        await _adapt_wire(turn, turn.adapter)
+    else:
+        await _adapt_custom(turn)
+    handlers = slots.handlers(after_adapt)
+    if handlers:
+        context = AfterAdapt(payload=cast(Payload, turn.payload), target=turn.target_name)
+        for handler in handlers:
+            await settle(handler(context))
+    await finished.check(turn)
+    for repair in turn.repairs:
+        await turn.emit(Repaired(rule=repair.rule, where=repair.where, message=repair.message))
+
+
+async def audit(turn: CompileTurn) -> None:
+    """Report, once a chef and kind, content that changes in front of a cache breakpoint."""
+    if not turn.parts.settings.cache_audit or turn.target_name != "anthropic":
+        return
+    for issue in audit_breakpoints(turn.messages):
+        turn.parts.warn_once(
+            f"cache-audit:{issue.dedupe_key}",
+            "Cache audit at %s: %s",
+            issue.location,
+            issue.message,
+        )
+
+
+async def done(turn: CompileTurn) -> None:
+    """What memory owes happens, the new state is published, then observers are told."""
+    memory = turn.parts.memory
+    if memory is not None and turn.memory is not None:
+        await memory.commit(turn.memory)
+    turn.publish(turn)
+    if turn.parts.emitter.watched(CompileDone):
+        await turn.emit(CompileDone(payload=thaw(turn.payload)))
+
+
+async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
+    target = cast(Provider, turn.target_name)
+    converted = convert_tools(turn.inputs.tools, target=target, profile=turn.profile)
+    sendable = make_sendable(
+        turn.messages,
+        target=target,
+        profile=turn.profile,
+        names=converted.names,
+        preserve_thinking_as_text=turn.parts.settings.preserve_thinking_as_text,
+    )
+    turn.tool_names = {
+        wire: name for wire, name in converted.back.items() if wire != name
+    }
+    turn.repairs.extend(sendable.repairs)
+    request = AdaptRequest(
+        messages=_bound(turn, sendable.messages),
+        tools=turn.inputs.tools,
+        profile=turn.profile,
+        preserve_thinking_as_text=turn.parts.settings.preserve_thinking_as_text,
+    )
+    adapted = await settle(adapter.adapt(request))
+    if turn.server_managed:
+        managed = anthropic_server_context_management(turn.parts.janitor.strategy)
+        betas = (*adapted.betas, *(b for b in managed.betas if b not in adapted.betas))
+        body = {**adapted.body, "context_management": thaw(managed.context_management)}
+        adapted = msgspec.structs.replace(adapted, body=body, betas=betas)
+    turn.adapted = adapted
+    turn.repairs.extend(adapted.repairs)
+    turn.diagnostics.extend(adapted.diagnostics)
+    turn.payload = _payload(turn, adapter.sdk_arguments(adapted))
+
+
+async def _adapt_custom(turn: CompileTurn) -> None:
+    answer = await settle(turn.adapter.compile(turn.messages))
+    if not isinstance(answer, Mapping):
+        raise SettingsError(
+            f"The adapter {turn.target_name!r} answered {answer!r}; `compile(messages)` has to "
+            "answer a mapping."
+        )
+    arguments = dict(cast(Mapping[str, Any], answer))
+    if turn.inputs.tools:
+        arguments["tools"] = [msgspec.to_builtins(tool) for tool in turn.inputs.tools]
+    turn.payload = _payload(turn, arguments)
+
+
+def _payload(turn: CompileTurn, arguments: Mapping[str, Any]) -> Payload:
+    memory = turn.memory
+    skill = turn.state.skill
+    meta = CompileMeta(
+        target=turn.target_name,
+        window_id=turn.window_id,
+        model=turn.inputs.model,
+        injected_memory_keys=memory.injected_keys if memory else (),
+        memory_expired_keys=memory.expired_keys if memory else (),
+        active_skill_name=skill.name if skill else None,
+        betas=turn.adapted.betas if turn.adapted else (),
+        tool_names=turn.tool_names,
+    )
+    target = turn.target_name
+    payload = Payload(
+        arguments,
+        meta=meta,
+        body=lambda arguments: finished.body_of(target, arguments),
+        report=reporting.report_of(turn),
+    )
+    return payload
+
+
+def _mark_cache(turn: CompileTurn) -> None:
+    """Place automatic breakpoints, where the model's cache takes any."""
+    if turn.parts.settings.cache != "auto":
+        return
+    rules = turn.profile.cache if turn.profile else None
+    if turn.target_name == "anthropic":
+        plan = CachePlan(minimum_tokens=(rules and rules.minimum_tokens) or 1024)
+    elif rules is not None and rules.explicit_marks and turn.target_name.startswith("openai"):
+        # The provider's own mark at the end takes one of the writes.
+        plan = CachePlan(
+            max_breakpoints=rules.max_breakpoints - 1,
+            lookback_blocks=rules.lookback_blocks or 20,
+            minimum_tokens=rules.minimum_tokens or 1024,
+        )
+    else:
+        return
+    offset = _transcript_offset(turn)
+    anchor = turn.state.cache_anchor
+    messages, last = place_breakpoints(
+        turn.messages,
+        plan=plan,
+        stable_until=turn.stable_until,
+        prefix_end=turn.history_start,
+        previous=None if anchor is None else anchor + offset,
+        tokens=turn.parts.janitor.count,
+    )
+    turn.messages = tuple(messages)
+    if last is not None and last >= turn.history_start:
+        turn.state = msgspec.structs.replace(turn.state, cache_anchor=last - offset)
+
+
+def _transcript_offset(turn: CompileTurn) -> int:
+    """What to add to a transcript index to get the index of the same message in the window."""
+    transcript = turn.transcript
+    extra = sum(1 for message in turn.messages if turn.sources.get(id(message)) == "sent_tail")
+    head = len(transcript.window) - (len(transcript.items) - transcript.folded)
+    return turn.history_start + head - transcript.folded + extra
+
+
+def _bound(turn: CompileTurn, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages without thinking that is bound to something else than what stands before it."""
+    if turn.target_name != "anthropic":
+        return messages
+    if turn.profile is not None and not turn.profile.prefix_bound_thinking:
+        return messages
+
+    def mend(changed: tuple[Message, ...]) -> tuple[Message, ...]:
+        return make_sendable(changed, target="anthropic", profile=turn.profile).messages
+
+    bound = bind_thinking(
+        messages, tools=turn.inputs.tools, sent=turn.state.sent_prefixes, mend=mend
+    )
+    turn.repairs.extend(bound.repairs)
+    turn.state = msgspec.structs.replace(turn.state, sent_prefixes=bound.sent)
+    return bound.messages

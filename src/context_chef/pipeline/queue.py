@@ -1,0 +1,91 @@
+"""Compiles of one chef run one after the other, whoever calls them: tasks, threads, or both."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+
+from context_chef.bridge import stepping
+from context_chef.errors import ContextChefError
+
+
+class _Running:
+    """One compile that runs. Its handlers inherit it through their context."""
+
+    def __init__(self) -> None:
+        self.active = True
+        self.thread = threading.get_ident()
+
+
+class CompileQueue:
+    """First come, first served. A compile that a handler of a running one calls runs at once."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._running: _Running | None = None
+        self._waiting: deque[Future[None]] = deque()
+        # A handler's own tasks inherit it, so that nesting is known from who asks, not from when.
+        self._mine: ContextVar[_Running | None] = ContextVar("running_compile", default=None)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[bool]:
+        """Wait for one's turn. Yields whether this is a nested compile."""
+        outer = self._mine.get()
+        if outer is not None and outer.active:
+            yield True
+            return
+        await self._acquire()
+        running = self._running = _Running()
+        token = self._mine.set(running)
+        try:
+            yield False
+        finally:
+            self._mine.reset(token)
+            running.active = False
+            self._release()
+
+    async def _acquire(self) -> None:
+        with self._guard:
+            if self._running is None and not self._waiting:
+                self._running = _Running()
+                return
+            place: Future[None] = Future()
+            self._waiting.append(place)
+            holder = self._running
+        try:
+            if not stepping():
+                await asyncio.wrap_future(place)
+            elif holder is not None and holder.thread == threading.get_ident():
+                raise ContextChefError(
+                    "`compile_sync()` was called while `compile()` of the same chef is waiting in "
+                    "this thread; await `compile()` instead."
+                )
+            else:
+                place.result()
+        except BaseException:
+            self._give_up(place)
+            raise
+
+    def _give_up(self, place: Future[None]) -> None:
+        with self._guard:
+            if place in self._waiting:
+                self._waiting.remove(place)
+                return
+            if place.cancelled():
+                return
+        self._release()  # the turn came at the very moment of giving up: pass it on
+
+    def _release(self) -> None:
+        with self._guard:
+            self._running = None
+            while self._waiting:
+                place = self._waiting.popleft()
+                if place.set_running_or_notify_cancel():
+                    self._running = _Running()
+                    place.set_result(None)
+                    return

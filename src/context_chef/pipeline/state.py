@@ -1,0 +1,55 @@
+"""Everything the next compile depends on, as one immutable value."""
+
+from __future__ import annotations
+
+import msgspec
+
+from context_chef.ir.message import Message
+from context_chef.ir.tools import ToolDefinition
+from context_chef.ir.transcript import Transcript
+from context_chef.pipeline.binding import SentPrefixes
+from context_chef.placement.announcements import Announcement
+from context_chef.placement.dynamic_state import DynamicState
+from context_chef.placement.guardrails import Guardrails
+from context_chef.placement.skills import Skill
+from context_chef.placement.tail import SentTail
+
+
+class ChefState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chef knows. A compile reads one of these and publishes another."""
+
+    system_prompt: tuple[Message, ...] = ()
+    transcript: Transcript = Transcript()
+    dynamic_state: DynamicState = DynamicState()
+    guardrails: Guardrails | None = None
+    announcements: tuple[Announcement, ...] = ()
+    skill: Skill | None = None
+    new_contexts_requested: int = 0
+    new_contexts_done: int = 0
+    """How many of the requests for a new window compiles have taken up."""
+    handoff_noticed: str | None = None
+    """The window that was told already that it ends."""
+    sent_tails: tuple[SentTail, ...] = ()
+    """Tails that stand in the conversation for good (`tail="append"`)."""
+    sent_prefixes: SentPrefixes = SentPrefixes()
+    """What stood in front of every thinking block when it was made."""
+    last_volatile_tokens: float = 0
+    """What memory and injected context took in the last request: this one's are not known yet."""
+    cache_anchor: int | None = None
+    """By transcript length: where the last request's newest breakpoint stood."""
+
+    @property
+    def new_context_requested(self) -> bool:
+        """Whether the next compile closes the window, whatever room is left."""
+        return self.new_contexts_requested > self.new_contexts_done
+
+
+class CompileInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What one compile works with, fixed when it is called."""
+
+    state: ChefState
+    tools: tuple[ToolDefinition, ...]
+    toolkit_directory: str
+    target: object
+    model: str | None
+    signal: object

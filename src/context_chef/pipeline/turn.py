@@ -1,0 +1,180 @@
+"""The scratch of one compile: what it works with, kept only if it succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from context_chef.adaptation.adapter import Adapted
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.registry import AdapterRegistry
+from context_chef.bridge import MaybeAwaitable
+from context_chef.events import Emitter, Event, Logger
+from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.message import Message
+from context_chef.ir.payload import Payload
+from context_chef.ir.transcript import Transcript
+from context_chef.ir.window import Budget, OverflowResult
+from context_chef.persistence.memory import Memory, MemoryArtifacts
+from context_chef.pipeline.state import ChefState, CompileInputs
+from context_chef.placement.announcements import Announcement
+from context_chef.placement.tail import TailParts
+from context_chef.prompts.vocabulary import Vocabulary
+from context_chef.selection.janitor import Janitor, JanitorTurn
+from context_chef.slots import SlotBoard
+
+TailMode: TypeAlias = Literal["auto", "replace", "append"]
+CacheSetting: TypeAlias = Literal["auto"] | None
+TransformToolResult: TypeAlias = Callable[[str, "ToolResultInfo"], MaybeAwaitable[str]]
+Offload: TypeAlias = Callable[
+    [tuple[Message, ...]], Awaitable[tuple[tuple[Message, ...], tuple[str, ...]]]
+]
+
+
+@dataclass(frozen=True)
+class ToolResultInfo:
+    """Whose result `transform_tool_result` is given."""
+
+    tool_name: str | None
+    tool_call_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileSettings:
+    """The settings that a compile reads, checked when the chef was built."""
+
+    default_target: object = None
+    model: str | None = None
+    profiles: Any = ()
+    tail: TailMode = "auto"
+    cache: CacheSetting = None
+    cache_audit: bool = False
+    pipeline_checks: bool = False
+    skill_placement: Literal["after_system", "tail"] = "after_system"
+    memory_placement: Literal["after_system", "before_history_tail"] = "before_history_tail"
+    preserve_thinking_as_text: bool = False
+    transform_tool_result: TransformToolResult | None = None
+    handoff_channel: Literal["auto", "system", "user_tail"] = "auto"
+    keep: Literal["chef", "caller"] = "chef"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChefParts:
+    """What outlives a compile: the parts that a chef wires together."""
+
+    settings: CompileSettings
+    registry: AdapterRegistry
+    emitter: Emitter
+    slots: SlotBoard
+    logger: Logger
+    vocabulary: Vocabulary
+    janitor: Janitor
+    memory: Memory | None
+    offload: Offload | None
+    transforms: TransformCache
+    warned: set[str]
+
+    def warn_once(self, cause: str, message: str, *args: object) -> None:
+        """Say it the first time that this chef meets `cause`."""
+        if cause not in self.warned:
+            self.warned.add(cause)
+            self.logger.warning(message, *args)
+
+
+class TransformCache:
+    """Transformed tool results by message, so that an unchanged result is transformed once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Message, str | None], Message] = {}
+        self._current: dict[tuple[Message, str | None], Message] = {}
+
+    def get(self, message: Message, name: str | None) -> Message | None:
+        """What this result became the last time."""
+        return self._seen.get((message, name))
+
+    def put(self, message: Message, name: str | None, transformed: Message) -> None:
+        """Remember it until a compile no longer meets it."""
+        self._current[message, name] = transformed
+
+    def keep_current(self) -> None:
+        """Forget the results that this compile did not meet."""
+        self._seen, self._current = self._current, {}
+
+
+@dataclass(kw_only=True)
+class CompileTurn:
+    """What the stages hand on. Nothing here is seen outside before the last stage succeeded."""
+
+    parts: ChefParts
+    inputs: CompileInputs
+    publish: Callable[[CompileTurn], None]
+    """Hands the new state over: the chef's own, called once, when nothing can fail any more."""
+    base: ChefState
+    """The state that the compile began with."""
+    state: ChefState
+    """The state that will be published: the inputs' state with what this compile changed."""
+
+    target_name: str = ""
+    window_id: str = ""
+    adapter: Any = None
+    profile: ModelProfile | None = None
+    server_managed: bool = False
+
+    history: tuple[Message, ...] = ()
+    """The conversation as it will be sent, so far."""
+    sources: dict[int, str] = field(default_factory=dict[int, str])
+    """Where a message came from, by its identity. The messages are kept alive by `seen`."""
+    seen: list[Message] = field(default_factory=list[Message])
+    handoff: Announcement | None = None
+    overflow: OverflowResult | None = None
+    janitor_turn: JanitorTurn | None = None
+    budget: Budget | None = None
+    injected: list[str] = field(default_factory=list[str])
+    memory: MemoryArtifacts | None = None
+    messages: tuple[Message, ...] = ()
+    history_start: int = 0
+    stable_until: int = 0
+    tail: TailParts = TailParts()
+    adapted: Adapted | None = None
+    payload: Payload | None = None
+    tool_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    repairs: list[Repair] = field(default_factory=list[Repair])
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    originals: dict[int, Message] = field(default_factory=dict[int, Message])
+    evicted: list[tuple[Message, str, str, str | None]] = field(
+        default_factory=list[tuple[Message, str, str, "str | None"]]
+    )
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.state.transcript
+
+    def follow(self, before: tuple[Message, ...], after: tuple[Message, ...]) -> None:
+        """Remember which message each changed one was made of, so that folds speak of originals."""
+        for old, new in zip(before, after, strict=True):
+            if new is not old:
+                self.originals[id(new)] = self.original(old)
+                self.credit((new,), self.sources.get(id(old), "history"))
+
+    def original(self, message: Message) -> Message:
+        """The transcript's own message behind a transformed or offloaded one."""
+        return self.originals.get(id(message), message)
+
+    def report_evicted(
+        self, messages: tuple[Message, ...], *, reason: str, uri: str | None
+    ) -> None:
+        """Remember for the report what left the window in this compile."""
+        for message in messages:
+            source = self.sources.get(id(message), "history")
+            self.evicted.append((message, source, reason, uri))
+
+    def credit(self, messages: tuple[Message, ...], source: str) -> None:
+        """Remember who brought these messages, for the report."""
+        for message in messages:
+            self.sources[id(message)] = source
+            self.seen.append(message)
+
+    async def emit(self, event: Event) -> None:
+        """Tell observers, with this compile's token."""
+        await self.parts.emitter.emit(event, self.inputs.signal)

@@ -1,0 +1,315 @@
+"""Stages that put the window together: inject, memory, skill, assemble, tail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+import msgspec
+
+from context_chef.bridge import settle
+from context_chef.errors import InputError
+from context_chef.ir.blocks import Text
+from context_chef.ir.diagnostics import Diagnostic
+from context_chef.ir.message import Message
+from context_chef.ir.rows import read_messages
+from context_chef.pipeline import invariants
+from context_chef.pipeline.turn import CompileTurn
+from context_chef.placement.announcements import Announcement, by_channel, render_announcements
+from context_chef.placement.assembler import Sandwich
+from context_chef.placement.tail import (
+    SentTail,
+    TailParts,
+    believed,
+    changed_blocks,
+    find_tail_place,
+    implicit_context,
+    place_tail,
+    skill_block,
+    with_blocks,
+)
+from context_chef.slots import BeforeAssemble, after_assemble, before_assemble
+
+
+async def inject(turn: CompileTurn) -> None:
+    """Ask the handlers for context that lives for this compile."""
+    state = turn.state
+
+    def add(text: str) -> None:
+        if text:
+            turn.injected.append(text)
+
+    for handler in turn.parts.slots.handlers(before_assemble):
+        context = BeforeAssemble(
+            system_prompt=state.system_prompt,
+            history=turn.history,
+            dynamic_state=state.dynamic_state.messages,
+            dynamic_state_xml=state.dynamic_state.xml,
+            inject=add,
+        )
+        await settle(handler(context))
+
+
+async def memory(turn: CompileTurn) -> None:
+    """Read what is remembered. Expiry and the turn count happen when the compile is published."""
+    if turn.parts.memory is not None:
+        turn.memory = await turn.parts.memory.compile_artifacts()
+
+
+async def skill(turn: CompileTurn) -> None:
+    """Nothing waits here: the skill's own text is placed by assemble and tail."""
+
+
+async def assemble(turn: CompileTurn) -> None:
+    """Build the sandwich, then let the handlers change it."""
+    sandwich = _sandwich(turn)
+    turn.messages = sandwich.messages
+    turn.history_start = sandwich.history_start
+    handlers = turn.parts.slots.handlers(after_assemble)
+    before = turn.messages
+    for handler in handlers:
+        turn.messages = _handled(turn, await settle(handler(turn.messages)), handler)
+    if handlers and turn.parts.settings.pipeline_checks:
+        await invariants.check_assemble(turn, before, turn.messages)
+
+
+async def tail(turn: CompileTurn) -> None:
+    """Put what may change by the turn behind everything else."""
+    before = turn.messages
+    parts, system = _tail_parts(turn)
+    turn.tail = parts
+    if appends(turn):
+        _append_tail(turn, parts, system)
+    else:
+        _replace_tail(turn, parts, system)
+    if turn.parts.settings.pipeline_checks:
+        await invariants.check_tail(turn, before, turn.messages)
+
+
+def appends(turn: CompileTurn) -> bool:
+    """Whether a tail that was sent stays where it was sent."""
+    mode = turn.parts.settings.tail
+    if mode != "auto":
+        return mode == "append"
+    if turn.target_name != "anthropic":
+        return False
+    return turn.profile is None or turn.profile.prefix_bound_thinking
+
+
+def _sandwich(turn: CompileTurn) -> Sandwich:
+    state, settings = turn.state, turn.parts.settings
+    guardrails = state.guardrails
+    shown = settings.skill_placement == "after_system"
+    layers = Sandwich(
+        system_prompt=state.system_prompt,
+        skill=_generated(state.skill.instructions, "skill") if state.skill and shown else (),
+        toolkits=_generated(turn.inputs.toolkit_directory, "toolkits"),
+        memory=_memory_messages(turn),
+        history=turn.history,
+        dynamic_state=() if _volatile_in_tail(turn) else _state_messages(turn),
+        guardrail=guardrails.system_messages if guardrails else (),
+        prefill=guardrails.prefill_messages if guardrails else (),
+    )
+    turn.credit(layers.system_prompt, "system_prompt")
+    turn.credit(layers.skill, f"skill:{state.skill.name}" if state.skill else "skill")
+    for name in ("toolkits", "memory", "dynamic_state", "guardrail", "prefill"):
+        turn.credit(getattr(layers, name), name)
+    return layers
+
+
+def _volatile_in_tail(turn: CompileTurn) -> bool:
+    """On a model that binds thinking to its prefix nothing volatile may stand in it."""
+    return turn.profile is not None and turn.profile.prefix_bound_thinking
+
+
+def _generated(text: str, source: str) -> tuple[Message, ...]:
+    return (Message(role="system", content=(Text(text=text, source=source),)),) if text else ()
+
+
+def _memory_messages(turn: CompileTurn) -> tuple[Message, ...]:
+    if turn.memory is None:
+        return ()
+    blocks = [Text(text=turn.parts.vocabulary.memory_instruction, source="memory_instruction")]
+    in_prefix = turn.parts.settings.memory_placement == "after_system"
+    if turn.memory.block and in_prefix and not _volatile_in_tail(turn):
+        blocks.append(Text(text=turn.memory.block, source="memory"))
+    return (Message(role="system", content=tuple(blocks)),)
+
+
+def _state_messages(turn: CompileTurn) -> tuple[Message, ...]:
+    messages = turn.state.dynamic_state.messages
+    context = implicit_context(turn.injected)
+    if not messages or not context:
+        return messages
+    text = Text(text=f"{messages[0].text}\n{context}", source="dynamic_state")
+    return (messages[0].replace(content=(text,)),)
+
+
+def _handled(turn: CompileTurn, answer: object, handler: object) -> tuple[Message, ...]:
+    name = getattr(handler, "__qualname__", type(handler).__name__)
+    if answer is None:
+        turn.diagnostics.append(
+            Diagnostic(
+                code="handler-answered-nothing",
+                where="after-assemble",
+                message=f"{name} answered None, so the messages were left as they are.",
+            )
+        )
+        return turn.messages
+    try:
+        messages = read_messages(cast(Any, answer))
+    except InputError as error:
+        raise InputError(
+            f"the after-assemble handler {name} has to answer a list of messages: {error}"
+        ) from error
+    known = {id(message) for message in turn.messages}
+    turn.credit(
+        tuple(message for message in messages if id(message) not in known), f"after-assemble:{name}"
+    )
+    if messages is not turn.messages:
+        turn.history_start = _history_start(turn, messages)
+    return messages
+
+
+def _history_start(turn: CompileTurn, messages: Sequence[Message]) -> int:
+    """Where history begins in a changed list: behind the last message of the old prefix."""
+    prefix = {id(message) for message in turn.messages[: turn.history_start]}
+    kept = [index for index, message in enumerate(messages) if id(message) in prefix]
+    return kept[-1] + 1 if kept else 0
+
+
+def _tail_parts(turn: CompileTurn) -> tuple[TailParts, tuple[Announcement, ...]]:
+    state, settings = turn.state, turn.parts.settings
+    items = state.announcements + ((turn.handoff,) if turn.handoff else ())
+    auto: Literal["system", "user_tail"] = "system" if _inline_system(turn) else "user_tail"
+    system, tail = by_channel(items, auto=auto)
+    bound = _volatile_in_tail(turn)
+    memory_here = settings.memory_placement != "after_system" or bound
+    state_here = state.dynamic_state.placement == "last_user" or bound
+    guardrails = state.guardrails
+    skill_here = settings.skill_placement == "tail"
+    parts = TailParts(
+        skill=skill_block(state.skill.name, state.skill.instructions)
+        if state.skill and skill_here
+        else "",
+        memory=turn.memory.block if turn.memory and memory_here else "",
+        dynamic_state=state.dynamic_state.xml if state_here else "",
+        implicit_context=implicit_context(turn.injected)
+        if state_here or not state.dynamic_state.xml
+        else "",
+        announcements=tail,
+        guardrail=guardrails.tail if guardrails else "",
+    )
+    return parts, system
+
+
+def _inline_system(turn: CompileTurn) -> bool:
+    """`auto` announcements are system messages only on a model known to take them in place."""
+    return (
+        turn.target_name == "anthropic" and turn.profile is not None and turn.profile.inline_system
+    )
+
+
+def _replace_tail(
+    turn: CompileTurn, parts: TailParts, system: Sequence[Announcement]
+) -> None:
+    place = find_tail_place(
+        turn.messages, first=turn.history_start, answers_may_end=_answers_may_end(turn)
+    )
+    blocks = parts.blocks()
+    messages = place_tail(turn.messages, blocks, place)
+    stable = place.index if not place.joins else place.index + 1
+    if system:
+        _insert_announcements(turn, messages, system)
+    turn.messages = tuple(messages)
+    turn.stable_until = stable
+
+
+def _insert_announcements(
+    turn: CompileTurn, messages: list[Message], items: Sequence[Announcement]
+) -> None:
+    """The system channel: right behind the last thing that the user or a tool said."""
+    index, found = _behind_last_turn(messages, turn.history_start)
+    text = Text(text=render_announcements(items), source="announcements")
+    if found or turn.target_name != "anthropic":
+        messages.insert(index, Message(role="system", content=(text,), positional=True))
+        return
+    turn.parts.warn_once(
+        "announcement-no-tail",
+        "An announcement on the system channel has no message to follow; without a conversation "
+        "it is sent as a user message on Anthropic.",
+    )
+    messages.insert(index, Message(role="user", content=(text,)))
+
+
+def _append_tail(
+    turn: CompileTurn, parts: TailParts, system: Sequence[Announcement]
+) -> None:
+    """Only what changed is said, at the end of what was sent; the rest stays where it stands.
+
+    The tails of earlier compiles stand in `turn.history` already. A tail of now is kept behind the
+    transcript as it is now, so that the next compile finds it there.
+    """
+    told = believed(turn.state.sent_tails)
+    merged = msgspec.structs.replace(parts, announcements=(*system, *parts.announcements))
+    blocks = changed_blocks(merged, told)
+    end = len(turn.messages)
+    while end > turn.history_start and turn.messages[end - 1].prefill:
+        end -= 1
+    messages = list(turn.messages)
+    if blocks:
+        last = messages[end - 1] if end > turn.history_start else None
+        if last is not None and last.role == "user":
+            messages[end - 1] = with_blocks(last, blocks)
+        else:
+            messages.insert(end, Message(role="user", content=blocks))
+            end += 1
+        sent = SentTail(after=len(turn.transcript.items), blocks=blocks)
+        turn.state = msgspec.structs.replace(
+            turn.state, sent_tails=(*turn.state.sent_tails, sent)
+        )
+    turn.messages = tuple(messages)
+    turn.stable_until = end
+
+
+def with_sent_tails(turn: CompileTurn) -> tuple[Message, ...]:
+    """The window's conversation with the tails that were sent standing where they were sent."""
+    transcript = turn.transcript
+    folded = transcript.folded
+    tails = [tail for tail in turn.state.sent_tails if tail.after > folded]
+    turn.state = msgspec.structs.replace(turn.state, sent_tails=tuple(tails))
+    if not tails:
+        return turn.history
+    head = len(turn.history) - (len(transcript.items) - folded)
+    messages = list(turn.history)
+    shift = head - folded
+    for tail in tails:
+        index = tail.after + shift
+        if 0 < index <= len(messages) and messages[index - 1].role == "user":
+            source = turn.sources.get(id(messages[index - 1]), "history")
+            messages[index - 1] = with_blocks(messages[index - 1], tail.blocks)
+            turn.credit((messages[index - 1],), source)
+        else:
+            own = Message(role="user", content=tail.blocks)
+            turn.credit((own,), "sent_tail")
+            messages.insert(index, own)
+            shift += 1
+    return tuple(messages)
+
+
+def _answers_may_end(turn: CompileTurn) -> bool:
+    """Whether a finished answer may stand last, with the tail in front of it."""
+    if turn.target_name == "anthropic":
+        return turn.profile is not None and turn.profile.prefill
+    return False
+
+
+def _behind_last_turn(messages: Sequence[Message], first: int) -> tuple[int, bool]:
+    """The place behind the last user or tool message, and whether there is one."""
+    for index in range(len(messages) - 1, first - 1, -1):
+        if messages[index].role in ("user", "tool"):
+            return index + 1, True
+    end = len(messages)
+    while end > first and messages[end - 1].role == "assistant":
+        end -= 1
+    return end, False

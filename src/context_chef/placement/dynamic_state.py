@@ -1,0 +1,120 @@
+"""Typed task state, checked when it is set and shown as one block."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, cast, is_typeddict
+
+import msgspec
+
+from context_chef.errors import InputError, MissingExtraError, SettingsError, nearest
+from context_chef.ir.frozen import freeze
+from context_chef.ir.message import Message
+from context_chef.ir.blocks import Text
+from context_chef.prompts.placement import STATE_HEADING
+from context_chef.prompts.xml import object_to_xml
+
+StatePlacement: TypeAlias = Literal["last_user", "system"]
+PLACEMENTS: tuple[StatePlacement, ...] = ("last_user", "system")
+ROOT = "dynamic_state"
+
+
+class DynamicState(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked state. `value` is JSON-like and cannot be changed."""
+
+    value: Any = None
+    placement: StatePlacement = "last_user"
+    xml: str = ""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The state as a system message of its own; nothing when it is shown in the tail."""
+        if self.placement != "system" or not self.xml:
+            return ()
+        text = Text(text=f"{STATE_HEADING}\n{self.xml}", source="dynamic_state")
+        return (Message(role="system", content=(text,)),)
+
+
+def dynamic_state(schema: Any, value: Any, *, placement: str = "last_user") -> DynamicState:
+    """Check `value` against `schema` and render it.
+
+    `schema` is a pydantic model or TypeAdapter, a dataclass, Struct or TypedDict type, a JSON
+    Schema as a mapping (needs the extra `schema`), a function that answers the checked value, or
+    None for no check. Raises InputError naming the field, SettingsError for an unknown placement.
+    """
+    if placement not in PLACEMENTS:
+        raise SettingsError(f"`placement` cannot be {placement!r}. {nearest(placement, PLACEMENTS)}")
+    checked = _builtins(_check(schema, value))
+    return DynamicState(
+        value=freeze(checked),
+        placement=cast(StatePlacement, placement),
+        xml=object_to_xml(checked, ROOT),
+    )
+
+
+def _check(schema: Any, value: Any) -> Any:
+    if schema is None:
+        return value
+    if isinstance(schema, Mapping):
+        _check_json_schema(cast(Mapping[str, Any], schema), value)
+        return value
+    for method in ("model_validate", "validate_python", "parse"):
+        check = getattr(schema, method, None)
+        if callable(check):
+            return _call(cast(Callable[[Any], Any], check), value)
+    if isinstance(schema, type) and (
+        dataclasses.is_dataclass(schema) or issubclass(schema, msgspec.Struct) or is_typeddict(schema)
+    ):
+        try:
+            return msgspec.convert(value, schema, from_attributes=True)
+        except msgspec.ValidationError as error:
+            said, _, where = str(error).partition(" - at `")
+            raise InputError(f"the state does not fit: {said}.", path=where.rstrip("`") or "$") from error
+    if callable(schema):
+        return _call(cast(Callable[[Any], Any], schema), value)
+    raise SettingsError(
+        f"A state is checked by a model, a dataclass, a TypedDict, a JSON Schema or a function, "
+        f"not by {schema!r}."
+    )
+
+
+def _call(check: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return check(value)
+    except ValueError as error:
+        errors = getattr(error, "errors", None)
+        if not callable(errors):
+            raise
+        first = cast(list[dict[str, Any]], errors())[0]
+        path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
+        raise InputError(f"the state does not fit: {first['msg']}.", path=path) from error
+
+
+def _check_json_schema(schema: Mapping[str, Any], value: Any) -> None:
+    try:
+        import jsonschema
+    except ImportError as error:
+        raise MissingExtraError("Checking state against a JSON Schema", "schema") from error
+    try:
+        jsonschema.validate(_builtins(value), dict(schema))
+    except jsonschema.ValidationError as error:
+        raise InputError(f"the state does not fit: {error.message}.", path=error.json_path) from error
+
+
+def _builtins(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_foreign)
+
+
+def _foreign(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    if isinstance(value, Mapping):
+        return dict(cast(Mapping[str, Any], value))
+    raise InputError(
+        f"a state holds JSON-like values, dates, dataclasses and models, not {type(value).__name__}."
+    )

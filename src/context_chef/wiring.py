@@ -1,0 +1,310 @@
+"""Settings become parts: every section may be its dataclass or an equal plain mapping."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from context_chef.adaptation.profiles import read_profiles
+from context_chef.adaptation.registry import builtin_registry
+from context_chef.adaptation.tools import tool_from_dict
+from context_chef.errors import SettingsError, nearest
+from context_chef.events import Emitter, Logger
+from context_chef.ir.message import Message
+from context_chef.ir.tools import ToolDefinition
+from context_chef.persistence.archive import Archive
+from context_chef.persistence.in_memory import InMemoryBackend
+from context_chef.persistence.memory import Memory
+from context_chef.persistence.memory_config import MemoryConfig
+from context_chef.persistence.notices import log_of_library
+from context_chef.persistence.offload_config import OffloadConfig
+from context_chef.persistence.offload_messages import offload_messages
+from context_chef.persistence.offloader import Offloader
+from context_chef.persistence.store import Store
+from context_chef.pipeline.turn import ChefParts, CompileSettings, TransformCache
+from context_chef.placement.skills import SkillShelf
+from context_chef.prompts.vocabulary import resolve_vocabulary
+from context_chef.retrieval.context_tool import get_context_tool_definition
+from context_chef.retrieval.host import ContextHost
+from context_chef.retrieval.new_context import get_new_context_tool_definition
+from context_chef.retrieval.policy import ContextToolConfig
+from context_chef.selection.janitor import Janitor
+from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
+from context_chef.selection.pruner import Pruner, PrunerConfig
+from context_chef.slots import BeforeAssemble, SlotBoard
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChefOptions:
+    """Every setting of a chef, checked."""
+
+    janitor: JanitorConfig | Mapping[str, Any] | None = None
+    overflow: OverflowConfig | Mapping[str, Any] | None = None
+    memory: MemoryConfig | Mapping[str, Any] | None = None
+    vfs: OffloadConfig | Mapping[str, Any] | None = None
+    pruner: PrunerConfig | Mapping[str, Any] | None = None
+    store: Any = None
+    tools: str = "legacy"
+    context_tool: ContextToolConfig | Mapping[str, Any] | None = None
+    skill_placement: str = "after_system"
+    default_target: object = None
+    model: str | None = None
+    profiles: Any = ()
+    tail: str = "auto"
+    cache: str | None = None
+    cache_audit: bool = False
+    pipeline_checks: bool = False
+    preserve_thinking_as_text: bool = False
+    transform_tool_result: Any = None
+    logger: Any = None
+    clock: Callable[[], int] | None = None
+    new_window_id: Callable[[], str] | None = None
+    on_before_compile: Any = None
+    transform_context: Any = None
+    context_management: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> ChefOptions:
+        """Options by name. Raises SettingsError with the nearest right name for an unknown one."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in options:
+            if name not in known:
+                raise SettingsError(f"`ContextChef` has no setting {name!r}. {nearest(name, known)}")
+        return cls(**options)
+
+    def __post_init__(self) -> None:
+        one_of("tools", self.tools, ("legacy", "unified"))
+        one_of("skill_placement", self.skill_placement, ("after_system", "tail"))
+        one_of("tail", self.tail, ("auto", "replace", "append"))
+        one_of("cache", self.cache, (None, "auto"))
+        for name in ("cache_audit", "pipeline_checks", "preserve_thinking_as_text"):
+            flag(name, getattr(self, name))
+        for name in (
+            "transform_tool_result", "clock", "new_window_id", "on_before_compile",
+            "transform_context",
+        ):  # fmt: skip
+            callable_or_none(name, getattr(self, name))
+        if self.model is not None and not isinstance(self.model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
+            raise SettingsError(f"`model` is a model's id, not {self.model!r}.")
+
+
+class Wiring:
+    """The parts of one chef, made of its options and joined to each other."""
+
+    def __init__(self, options: ChefOptions) -> None:
+        self._options = options
+        self._logger = _logger(options.logger)
+        self._emitter = Emitter(self._logger)
+        self._vocabulary = resolve_vocabulary(options.tools)
+        clock = options.clock
+        self.store = _store(options.store, clock)
+        self.offloader = Offloader(
+            self.store or Store.wrap(InMemoryBackend(), **_clocked(clock)),
+            configured(OffloadConfig, options.vfs, name="vfs"),
+            clock=clock,
+            vocabulary=self._vocabulary,
+            emit=self._emitter.emit,
+            logger=self._logger,
+        )
+        self.pruner = Pruner(
+            configured(PrunerConfig, options.pruner, name="pruner"), reader=_read_tool
+        )
+        self.skills = SkillShelf()
+        self.context_tool = configured(
+            ContextToolConfig, options.context_tool, name="context_tool"
+        )
+        overflow = configured(OverflowConfig, options.overflow, name="overflow")
+        self._handoff = overflow.handoff is not None
+        self.parts = ChefParts(
+            settings=self._settings(overflow),
+            registry=builtin_registry(),
+            emitter=self._emitter,
+            slots=SlotBoard(),
+            logger=self._logger,
+            vocabulary=self._vocabulary,
+            janitor=self._janitor(overflow),
+            memory=self._memory(),
+            offload=self._offload if self.offloader.config.automatic else None,
+            transforms=TransformCache(),
+            warned=set(),
+        )
+        self._library_tools = self._own_tools()
+
+    def visible_tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools of a compile: those that were registered and not pruned, then the chef's own."""
+        registered = self.pruner.visible_tools()
+        names = {tool.name for tool in registered}
+        return (*registered, *(tool for tool in self._library_tools if tool.name not in names))
+
+    def toolkit_directory(self) -> str:
+        """The directory of toolkits for the prefix; empty when there are none."""
+        return self.pruner.directory_xml
+
+    def tool_host(self, request_new_context: Callable[[], object]) -> ContextHost:
+        """What a tool call works on."""
+        return ContextHost(
+            store=self.store or self.offloader.store,
+            offloader=self.offloader,
+            memory=self.parts.memory,
+            config=self.context_tool,
+            request_new_context=request_new_context,
+            logger=self._logger,
+        )
+
+    def use_option_handlers(self) -> None:
+        """The two deprecated hooks take the first place in their slots."""
+        options, slots = self._options, self.parts.slots
+        if options.on_before_compile is not None:
+            hook = options.on_before_compile
+
+            async def inject(context: BeforeAssemble) -> None:
+                from context_chef.bridge import settle
+
+                text = await settle(hook(context))
+                if text:
+                    context.inject(text)
+
+            slots.use("before-assemble", inject)
+        if options.transform_context is not None:
+            slots.use("after-assemble", options.transform_context)
+
+    def _settings(self, overflow: OverflowConfig) -> CompileSettings:
+        options = self._options
+        memory = configured(MemoryConfig, options.memory, name="memory")
+        return CompileSettings(
+            default_target=options.default_target,
+            model=options.model,
+            profiles=read_profiles(options.profiles),
+            tail=cast(Any, options.tail),
+            cache=cast(Any, options.cache),
+            cache_audit=options.cache_audit,
+            pipeline_checks=options.pipeline_checks,
+            skill_placement=cast(Any, options.skill_placement),
+            memory_placement=memory.memory_placement,
+            preserve_thinking_as_text=options.preserve_thinking_as_text,
+            transform_tool_result=options.transform_tool_result,
+            keep=overflow.keep,
+        )
+
+    def _memory(self) -> Memory | None:
+        if self._options.memory is None:
+            return None
+        return Memory(
+            self.store,
+            configured(MemoryConfig, self._options.memory, name="memory"),
+            clock=self._options.clock,
+            vocabulary=self._vocabulary,
+            emit=self._emitter.emit,
+            logger=self._logger,
+        )
+
+    def _janitor(self, overflow: OverflowConfig) -> Janitor:
+        raise NotImplementedError
+
+    async def _offload(
+        self, messages: tuple[Message, ...]
+    ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+        offloaded = await offload_messages(self.offloader, messages)
+        return offloaded.messages, offloaded.uris
+
+    def _own_tools(self) -> tuple[ToolDefinition, ...]:
+        memory = self.parts.memory
+        if self._options.tools != "unified":
+            return tuple(memory.get_tool_definitions()) if memory is not None else ()
+        own = (get_context_tool_definition(),)
+        return (*own, get_new_context_tool_definition()) if self._handoff else own
+
+
+def configured(kind: type[T], value: T | Mapping[str, Any] | None, *, name: str) -> T:
+    """The section as its dataclass. None gives the defaults.
+
+    Raises SettingsError naming the section and the nearest right name for an unknown setting.
+    """
+    if value is None:
+        return kind()
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise SettingsError(
+            f"`{name}` is a `{kind.__name__}` or a mapping of its settings, not {value!r}."
+        )
+    settings = cast(Mapping[str, Any], value)
+    known = [field.name for field in dataclasses.fields(cast(Any, kind))]
+    for setting in settings:
+        if setting not in known:
+            raise SettingsError(f"`{name}` has no setting {setting!r}. {nearest(setting, known)}")
+    return kind(**settings)
+
+
+def one_of(name: str, value: object, choices: Sequence[object]) -> None:
+    """Refuse a value outside a closed set, with the nearest right one."""
+    if value not in choices:
+        names = [str(choice) for choice in choices if choice is not None]
+        raise SettingsError(f"`{name}` cannot be {value!r}. {nearest(value, names)}")
+
+
+def flag(name: str, value: object) -> None:
+    """Refuse anything but True and False."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"`{name}` is True or False, not {value!r}.")
+
+
+def callable_or_none(name: str, value: object) -> None:
+    """Refuse anything but None and something that can be called."""
+    if value is not None and not callable(value):
+        raise SettingsError(f"`{name}` must be callable, not {value!r}.")
+
+
+def _store(store: Any, clock: Callable[[], int] | None) -> Store | None:
+    return None if store is None else Store.wrap(store, **_clocked(clock))
+
+
+def _clocked(clock: Callable[[], int] | None) -> dict[str, Any]:
+    return {} if clock is None else {"clock": clock}
+
+
+def _read_tool(value: Any, path: str) -> list[ToolDefinition]:
+    return [tool_from_dict(value, path=path)]
+
+
+class _WarnOnly:
+    """A logger that only knows `warn` (the contract's name for it)."""
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+
+    def warning(self, msg: object, *args: object) -> None:
+        self._logger.warn(msg, *args)
+
+
+def _logger(logger: Any) -> Logger:
+    if logger is None:
+        return log_of_library()
+    if callable(getattr(logger, "warning", None)):
+        return cast(Logger, logger)
+    if callable(getattr(logger, "warn", None)):
+        return _WarnOnly(logger)
+    raise SettingsError(f"`logger` needs a method `warning(message, *args)`; {logger!r} has none.")
+
+
+
+
+def opaque_window_id() -> str:
+    """A fresh window id: time and randomness in base 36."""
+    stamp = _base36(time.time_ns() // 1_000_000)
+    return f"w_{stamp}{_base36(int.from_bytes(os.urandom(4), 'big')).rjust(6, '0')[-6:]}"
+
+
+def _base36(number: int) -> str:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = digits[digit] + text
+    return text or "0"
