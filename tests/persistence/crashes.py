@@ -21,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import filelock  # noqa: F401 - the writers are to spend their short lives writing
+
 from context_chef.persistence import FileSystemBackend, SQLiteBackend, Store, StoredEntry
 
 KEYS = 12
@@ -63,14 +65,15 @@ def one_round(
     opener: Callable[[], Any], acknowledged: dict[str, int], log: list[int], seed: int
 ) -> None:
     """Fork a writer, kill it, and note what it had reported by then."""
-    first = max([*acknowledged.values(), *log, 0]) + 1000
+    # Numbers of one round never come again, not even those that were written and not reported.
+    first = seed * 100_000
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
         write_for_ever(opener(), first, writing, seed)
     os.close(writing)
-    time.sleep(random.Random(seed).uniform(0.0, 0.06))
+    time.sleep(random.Random(seed).uniform(0.0, 0.12))
     os.kill(child, signal.SIGKILL)
     with open(reading, "rb") as pipe:
         reported = pipe.read().decode().splitlines()
