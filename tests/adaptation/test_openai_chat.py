@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_chef.adaptation.adapter import AdaptRequest, Adapted, WireAdapter
+from context_chef.adaptation.adapter import Adapted, AdaptRequest, WireAdapter
 from context_chef.adaptation.openai_chat import OpenAIAdapter, to_openai
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.read_openai import from_openai
@@ -27,7 +27,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 from context_chef.prompts.adaptation import compaction_text, failed_result, thinking_as_text
 from context_chef.prompts.guardrails import prefill_enforcement
-from tests.adaptation.test_read_openai import PNG
+from tests.histories import PNG
 
 IMAGE = Media(kind="image", source=Inline(data=PNG), media_type="image/png")
 READ = ToolCall(id="c1", name="read", arguments="{}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_chef.adaptation.adapter import AdaptRequest, Adapted, WireAdapter
+from context_chef.adaptation.adapter import Adapted, AdaptRequest, WireAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter, to_openai_responses
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.read_openai import from_openai
@@ -26,8 +26,8 @@ from context_chef.ir.message import Message
 from context_chef.prompts.adaptation import compaction_text, failed_result, thinking_as_text
 from context_chef.prompts.guardrails import prefill_enforcement
 from tests.adaptation.test_openai_chat import IMAGE, READ
-from tests.adaptation.test_read_openai import PNG
 from tests.adaptation.test_read_responses import ANSWER, CALL, OUTPUT, REASONING, USER
+from tests.histories import PNG
 
 
 def write(*messages: Message, **options: Any) -> dict[str, Any]:

@@ -21,8 +21,7 @@ from context_chef.ir.blocks import (
     ToolCall,
     Url,
 )
-
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+from tests.histories import PNG
 
 
 def call(call_id: str = "c1", arguments: str = "{}", **fields: Any) -> dict[str, Any]:

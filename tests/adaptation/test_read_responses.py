@@ -10,7 +10,7 @@ from context_chef.adaptation.openai_responses import to_openai_responses
 from context_chef.adaptation.read_responses import from_openai_responses
 from context_chef.errors import InputError
 from context_chef.ir.blocks import CacheBreakpoint, FileId, Media, Opaque, Text, ToolCall, Url
-from tests.adaptation.test_read_openai import PNG
+from tests.histories import PNG
 
 USER = {"role": "user", "content": "q"}
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "E"}
@@ -103,11 +103,11 @@ def test_a_string_is_what_the_user_said() -> None:
         [USER, {**CALL, "namespace": "crm"}, OUTPUT],
         [USER, {"type": "custom_tool_call", "call_id": "c1", "name": "sh", "input": "ls"},
          {"type": "custom_tool_call_output", "call_id": "c1", "output": "x"}],
-        [USER, {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {}}, ANSWER],
+        [USER, {"type": "web_search_call", "id": "ws_1", "action": {}}, ANSWER],
         [USER, {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": []}],
-        [USER, {"type": "computer_call", "id": "cu_1", "call_id": "c1", "action": {"type": "wait"}},
-         {"type": "computer_call_output", "call_id": "c1", "output": {"type": "computer_screenshot"}}],
-        [USER, {"type": "tool_search_call", "call_id": "t1", "execution": "client", "arguments": {}},
+        [USER, {"type": "computer_call", "id": "cu_1", "call_id": "c1", "action": {}},
+         {"type": "computer_call_output", "call_id": "c1", "output": {"image_url": "x"}}],
+        [USER, {"type": "tool_search_call", "call_id": "t1", "execution": "client"},
          {"type": "function_call_output", "call_id": "t1", "output": "found"}],
         [{"type": "additional_tools", "role": "developer", "tools": []}, USER],
         [USER, {"type": "compaction", "id": "cmp_1", "encrypted_content": "E"}, USER],

@@ -36,7 +36,7 @@ from tests.adaptation.test_cassettes_openai import (
     load,
     traces,
 )
-from tests.adaptation.test_read_openai import PNG
+from tests.histories import PNG
 from tests.sdks.recorder import Recorder, recording
 
 CHAT_ANSWER: dict[str, Any] = {
@@ -142,9 +142,7 @@ def test_chat_arguments_go_over_the_wire_as_the_adapted_body(
 ) -> None:
     client, recorder = chat
     adapter = OpenAIAdapter()
-    request = AdaptRequest(
-        messages=SESSION, tools=(READ,), profile=profile_for(model, "openai")
-    )
+    request = AdaptRequest(messages=SESSION, tools=(READ,), profile=profile_for(model, "openai"))
     adapted = adapter.adapt(request)
 
     client.chat.completions.create(model=model, **adapter.sdk_arguments(adapted))
