@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, cast, is_typeddict
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
+from typing_extensions import is_typeddict
 
 from context_chef.errors import InputError, MissingExtraError, SettingsError, nearest
 from context_chef.ir.frozen import freeze
@@ -64,7 +65,9 @@ def _check(schema: Any, value: Any) -> Any:
         if callable(check):
             return _call(cast(Callable[[Any], Any], check), value)
     if isinstance(schema, type) and (
-        dataclasses.is_dataclass(schema) or issubclass(schema, msgspec.Struct) or is_typeddict(schema)
+        dataclasses.is_dataclass(schema)
+        or issubclass(schema, msgspec.Struct)
+        or is_typeddict(schema)
     ):
         try:
             return msgspec.convert(value, schema, from_attributes=True)

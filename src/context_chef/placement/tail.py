@@ -18,7 +18,7 @@ from context_chef.placement.announcements import (
     render_announcements,
 )
 from context_chef.prompts.placement import ANCHOR_LINE, SUPERSEDED_STATE, WITHDRAWN_PART
-from context_chef.prompts.xml import escape_attribute, fence
+from context_chef.prompts.xml import fence
 
 ANCHORED: Final = frozenset({"dynamic_state", "implicit_context", "announcements"})
 """The parts that call for the line which says that they are current."""
@@ -48,16 +48,6 @@ class TailParts(msgspec.Struct, frozen=True, kw_only=True):
             "announcements": render_announcements(self.announcements),
         }
         return _blocks(texts, self.guardrail)
-
-
-def skill_block(name: str, instructions: str) -> str:
-    """A skill's instructions as a part of the tail; nothing when it has none."""
-    if not instructions:
-        return ""
-    return (
-        f'<skill_instructions skill="{escape_attribute(name)}">\n'
-        f"{instructions}\n</skill_instructions>"
-    )
 
 
 def implicit_context(texts: Sequence[str]) -> str:
