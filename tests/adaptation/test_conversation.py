@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -28,7 +28,7 @@ def test_plain_data_is_an_independent_copy() -> None:
 
 
 def test_bytes_enums_dates_and_dataclasses_have_a_plain_form() -> None:
-    class Colour(str, Enum):
+    class Colour(StrEnum):
         RED = "red"
 
     @dataclass
