@@ -17,7 +17,7 @@ def test_json_is_shown_by_its_shape() -> None:
     rows = [{"id": n, "name": "a name", "tags": ["x", "y"], "body": "t" * 99} for n in range(500)]
 
     assert preview(json.dumps({"total": 500, "rows": rows})) == (
-        'JSON: {total: 500, rows: array of 500, the first: {id: int, name: text, '
+        "JSON: {total: 500, rows: array of 500, the first: {id: int, name: text, "
         "tags: array of 2, body: text}}"
     )
 
@@ -35,7 +35,10 @@ def test_a_log_is_shown_by_its_span_and_levels() -> None:
     log = "".join(f"2024-01-01 10:00:{n:02d} INFO step {n}\n" for n in range(50))
     log += "2024-01-01 10:01:00 ERROR disk full\n"
 
-    assert preview(log) == "Log from 2024-01-01 10:00:00 to 2024-01-01 10:01:00. Levels: INFO 50, ERROR 1."
+    assert (
+        preview(log)
+        == "Log from 2024-01-01 10:00:00 to 2024-01-01 10:01:00. Levels: INFO 50, ERROR 1."
+    )
 
 
 def test_a_diff_is_shown_by_its_files() -> None:
@@ -53,9 +56,7 @@ def test_html_is_shown_by_its_title_and_headings() -> None:
         "<table></table><a href=x>y</a></body>"
     )
 
-    assert preview(page) == (
-        "HTML page titled 'Shop'.\nHeadings: Prices\nHolds 1 <a>, 1 <table>."
-    )
+    assert preview(page) == ("HTML page titled 'Shop'.\nHeadings: Prices\nHolds 1 <a>, 1 <table>.")
 
 
 def test_plain_text_has_no_preview() -> None:
@@ -111,7 +112,10 @@ def test_lines_that_only_talk_about_errors_are_not(line: str) -> None:
 def test_repetitions_count_once_and_the_last_certain_error_is_kept() -> None:
     text = "\n".join([*(f"ERROR: request {n} failed" for n in range(50)), "fatal: out of disk"])
 
-    assert error_lines(text, limit=2) == [(1, "ERROR: request 0 failed"), (51, "fatal: out of disk")]
+    assert error_lines(text, limit=2) == [
+        (1, "ERROR: request 0 failed"),
+        (51, "fatal: out of disk"),
+    ]
 
 
 @needs_data

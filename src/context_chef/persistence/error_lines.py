@@ -34,14 +34,15 @@ _LIKELY: Final = re.compile(
     r"|cannot|refused|timed out|undefined reference|not found|denied)\b"
 )
 _HARMLESS: Final = re.compile(
-    r"\b(?:0|no|zero|without)\s+(?:\w+\s+)?(?:error|errors|failure|failures|failed|exceptions?)\b"
-    r"|\b(?:errors?|failures?|failed)\s*[:=]\s*(?:0|none|null|false|\[\]|\"\")(?:\b|\W|$)"
-    r"|\b0 failed\b",
+    r"(?:^|[,;:(\[|]\s*|\bwith\s+|\bfound\s+)(?:0|no|zero|without)\s+(?:\w+\s+)?"
+    r"(?:errors?|failures?|failed|exceptions?)\b"
+    r"|\b(?:errors?|failures?|failed)\s*[:=]\s*(?:0|none|null|false|\[\]|\"\")(?:\b|\W|$)",
     re.IGNORECASE,
 )
 _CLUE: Final = re.compile(
     "error|exception|fail|fatal|panic|critical|severe|traceback|denied|not found|no such|refused"
-    "|timed out|cannot|unhandled|assert|fault|dumped|of memory|oomkilled|exit|returned|undefined"
+    "|timed out|npm err|cannot|unhandled|assert|fault|dumped|of memory|oomkilled|exit|returned"
+    "|undefined"
     r"|interrupt|warning|\ne {2}"
 )
 """What every line that matters has in it, in lower case: the quick look before the careful one."""

@@ -118,7 +118,10 @@ def _csv_delimiter(lines: list[str]) -> str | None:
     if len(lines) < 4:
         return None
     for delimiter in (",", "\t", ";", "|"):
-        widths = [len(row) for row in csv.reader(lines[:30], delimiter=delimiter)]
+        try:
+            widths = [len(row) for row in csv.reader(lines[:30], delimiter=delimiter)]
+        except csv.Error:
+            return None
         usual, times = Counter(widths).most_common(1)[0]
         if usual >= 3 and widths[0] == usual and times >= 0.9 * len(widths):
             return delimiter
@@ -131,7 +134,10 @@ def _csv_preview(text: str) -> str | None:
     if delimiter is None:
         return None
     rows = csv.reader(io.StringIO(text[:_SAMPLE], newline=""), delimiter=delimiter)
-    header, first = next(rows), next(rows)
+    try:
+        header, first = next(rows), next(rows)
+    except (csv.Error, StopIteration):
+        return None
     records = text.count("\n") + (not text.endswith("\n"))
     columns = ", ".join(_clip(name, 30) for name in header[:20])
     more = f", … {len(header) - 20} more" if len(header) > 20 else ""
@@ -177,30 +183,38 @@ def _log_preview(text: str) -> str | None:
 # ── Diffs ─────────────────────────────────────────────────────────────────────────────────────
 
 
+_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
 def _looks_like_diff(lines: list[str]) -> bool:
     if any(line.startswith("diff --git ") for line in lines[:20]):
         return True
-    hunks = any(re.match(r"@@ -\d+(,\d+)? \+\d+(,\d+)? @@", line) for line in lines)
+    hunks = any(_HUNK.match(line) for line in lines)
     return hunks and any(line.startswith("--- ") for line in lines)
 
 
 def _diff_preview(text: str) -> str | None:
     files: dict[str, list[int]] = {}
-    current: list[int] | None = None
-    in_hunk = False
+    before, current = "", [0, 0]
+    old_left = new_left = 0  # lines of the hunk that are still to come
     for line in text.split("\n"):
-        if line.startswith(("diff --git ", "--- ")):
-            in_hunk = in_hunk and not line.startswith("diff ")
-        if line.startswith("+++ ") and not in_hunk:
-            current = files.setdefault(line[4:].split("\t")[0].removeprefix("b/"), [0, 0])
-        elif line.startswith("@@"):
-            in_hunk = True
-        elif current is not None and line.startswith("+"):
-            current[0] += 1
-        elif current is not None and line.startswith("-") and not line.startswith("--- "):
-            current[1] += 1
-        elif not line.startswith((" ", "\\")):
-            in_hunk = False
+        if old_left > 0 or new_left > 0:
+            if line.startswith("+"):
+                current[0] += 1
+                new_left -= 1
+            elif line.startswith("-"):
+                current[1] += 1
+                old_left -= 1
+            elif not line.startswith("\\"):
+                old_left -= 1
+                new_left -= 1
+        elif line.startswith("--- "):
+            before = line[4:].split("\t")[0].removeprefix("a/")
+        elif line.startswith("+++ "):
+            name = line[4:].split("\t")[0].removeprefix("b/")
+            current = files.setdefault(before if name == "/dev/null" else name, [0, 0])
+        elif hunk := _HUNK.match(line):
+            old_left, new_left = (1 if size is None else int(size) for size in hunk.groups())
     if not files:
         return None
     added = sum(counts[0] for counts in files.values())
