@@ -297,12 +297,17 @@ any_history: st.SearchStrategy[tuple[Message, ...]] = st.one_of(
 """Valid, damaged or adversarial."""
 
 
+_KINDS: list[Any] = [
+    "string", "number", "integer", "boolean", "array", "object", "dict", "float", "any", None,
+    ["string", "null"], 3,
+]  # fmt: skip
+_KEYS = ["a", "b", "c d", "$x", "y" * 70, "z.z"]
+
+
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
     """JSON Schemas as MCP servers write them, right ones and others."""
-    kind = draw(
-        st.sampled_from(["string", "number", "integer", "boolean", "array", "object", "dict", "float", "any", None, ["string", "null"], 3])
-    )  # fmt: skip
+    kind = draw(st.sampled_from(_KINDS))
     schema: dict[str, Any] = {} if kind is None else {"type": kind}
     if draw(st.booleans()):
         schema["description"] = draw(st.one_of(words, st.none()))
@@ -315,13 +320,7 @@ def schemas(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
                     st.one_of(schemas(depth - 1), st.lists(schemas(depth - 1), max_size=2))
                 )
         else:
-            keys = draw(
-                st.lists(
-                    st.sampled_from(["a", "b", "c d", "$x", "y" * 70, "z.z"]),
-                    unique=True,
-                    max_size=3,
-                )
-            )
+            keys = draw(st.lists(st.sampled_from(_KEYS), unique=True, max_size=3))
             schema["properties"] = {key: draw(schemas(depth - 1)) for key in keys}
             schema["required"] = draw(st.sampled_from([keys, [*keys, *keys], ["nope"], True, []]))
     if depth and draw(st.booleans()):
@@ -331,12 +330,14 @@ def schemas(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
 
 
 _ODD_KEYWORDS: list[dict[str, Any]] = [
-    {}, {}, {"enum": []}, {"enum": ["a", 1, None]}, {"minimum": "3"}, {"exclusiveMinimum": True, "minimum": 1},
-    {"$ref": "#/nowhere"}, {"$ref": "https://example.com/s.json"}, {"pattern": "("}, {"format": 3},
-    {"additionalProperties": False}, {"additionalProperties": "no"}, {"nullable": True}, {"const": 1},
-    {"required": True}, {"$schema": "http://json-schema.org/draft-07/schema#"}, {"minLength": -1},
-    {"default": float("nan")}, {"examples": "x"}, {"$defs": {"A": {"type": "string"}}, "$ref": "#/$defs/A"},
-    {"properties": []}, {"not": {}}, {"if": 1}, {"dependencies": {"a": ["b"]}}, {"title": None},
+    {}, {}, {"enum": []}, {"enum": ["a", 1, None]}, {"minimum": "3"},
+    {"exclusiveMinimum": True, "minimum": 1}, {"$ref": "#/nowhere"},
+    {"$ref": "https://example.com/s.json"}, {"pattern": "("}, {"format": 3},
+    {"additionalProperties": False}, {"additionalProperties": "no"}, {"nullable": True},
+    {"const": 1}, {"required": True}, {"$schema": "http://json-schema.org/draft-07/schema#"},
+    {"minLength": -1}, {"default": float("nan")}, {"examples": "x"},
+    {"$defs": {"A": {"type": "string"}}, "$ref": "#/$defs/A"}, {"properties": []}, {"not": {}},
+    {"if": 1}, {"dependencies": {"a": ["b"]}}, {"title": None},
 ]  # fmt: skip
 
 

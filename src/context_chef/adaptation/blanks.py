@@ -49,7 +49,7 @@ def drop_blanks(placed: list[Placed], mending: Mending) -> list[Placed]:
     its place in the order of turns counts. What is left out depends on what came before it only.
     """
     out: list[Placed] = []
-    asked = not mending.first and bool(placed) and placed[0].message.role == "assistant"
+    asked = mending.follows_results
     """The last message so far is one that the wire sends as the user's."""
     for entry in placed:
         message = _without_blanks(entry, mending)

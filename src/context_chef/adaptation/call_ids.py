@@ -86,23 +86,28 @@ class _Ids:
         self._limit = _LIMIT.get(target, 0)
         self._ledger = ledger
         self._whole = target in _WHOLE_REQUEST
-        self._taken = ledger.taken if self._whole else set[str]()
+        self._turn: set[str] = set()
 
     def next_turn(self) -> None:
-        if not self._whole:
-            self._taken.clear()
+        self._turn.clear()
 
     def take(self, call: ToolCall) -> str:
         identifier = call.id
         if self._target == "gemini" and not identifier:
             return identifier  # there a call may go without
-        if not self._legal(identifier) or identifier in self._taken:
+        if not self._legal(identifier) or self._is_taken(identifier):
             identifier = self._make(call)
-        if self._whole:
-            self._ledger.take(identifier)
-        else:
-            self._taken.add(identifier)
+        self._enter(identifier)
         return identifier
+
+    def _is_taken(self, identifier: str) -> bool:
+        return identifier in (self._ledger.taken if self._whole else self._turn)
+
+    def _enter(self, identifier: str) -> None:
+        if self._whole:
+            self._ledger.taken.add(identifier)
+        else:
+            self._turn.add(identifier)
 
     def _legal(self, identifier: str) -> bool:
         if self._target == "anthropic":
@@ -116,5 +121,5 @@ class _Ids:
             number = self._ledger.count(seed)
             digest = hashlib.sha256(f"{seed}\n{number}".encode("utf-8", "replace")).hexdigest()
             made = f"{stem}_{digest[:_DIGITS]}"
-            if made not in self._taken:
+            if not self._is_taken(made):
                 return made

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -33,33 +34,33 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """The ids of a conversation so far. What was entered last can be taken back."""
+    """What a conversation has used up so far. What was entered last can be taken back."""
 
     def __init__(self) -> None:
-        self.taken: set[str] = set()
+        self.taken = _Logged(self)
         """Ids on the wire."""
-        self.known: set[str] = set()
+        self.known = _Logged(self)
         """Ids of calls, as they came in."""
-        self.made: dict[str, int] = {}
-        """How many ids were made of one seed."""
-        self._log: list[tuple[dict[str, int] | set[str], str]] = []
-
-    def take(self, identifier: str) -> None:
-        """Enter an id that goes on the wire."""
-        self.taken.add(identifier)
-        self._log.append((self.taken, identifier))
-
-    def know(self, identifiers: set[str]) -> None:
-        """Enter the ids of calls."""
-        for identifier in identifiers - self.known:
-            self.known.add(identifier)
-            self._log.append((self.known, identifier))
+        self.opened = False
+        """Somebody has spoken."""
+        self._made: dict[str, int] = {}
+        self._log: list[Callable[[], object]] = []
 
     def count(self, seed: str) -> int:
-        """The next number for a seed."""
-        number = self.made[seed] = self.made.get(seed, 0) + 1
-        self._log.append((self.made, seed))
-        return number
+        """How many ids were made of that seed, this one included."""
+        before = self._made.get(seed, 0)
+        self._made[seed] = before + 1
+        self._log.append(lambda: self._made.__setitem__(seed, before))
+        return before + 1
+
+    def open(self) -> None:
+        """From here on there is a conversation."""
+        self.opened = True
+        self._log.append(lambda: setattr(self, "opened", False))
+
+    def log(self, undo: Callable[[], object]) -> None:
+        """Note how to take back what was just done."""
+        self._log.append(undo)
 
     def mark(self) -> int:
         """A place to come back to."""
@@ -68,17 +69,39 @@ class Ledger:
     def undo(self, mark: int) -> None:
         """Take back everything that was entered since `mark`."""
         while len(self._log) > mark:
-            where, key = self._log.pop()
-            if isinstance(where, set):
-                where.discard(key)
-            else:
-                where[key] -= 1
+            self._log.pop()()
+
+
+class _Logged:
+    """A set of ids that remembers the order of its additions in the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._ids: set[str] = set()
+
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._ids
+
+    def add(self, identifier: str) -> None:
+        if identifier not in self._ids:
+            self._ids.add(identifier)
+            self._ledger.log(partial(self._ids.discard, identifier))
 
 
 class Mending:
     """One stretch of one run: the request's facts, and what was found so far."""
 
-    def __init__(self, facts: Facts, ledger: Ledger, *, first: bool = True) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        ledger: Ledger,
+        *,
+        first: bool = True,
+        final: bool = True,
+        follows_results: bool = False,
+        any_input: bool = True,
+        any_output: bool = False,
+    ) -> None:
         self.target: Provider = facts.target
         self.profile = facts.profile
         self.thinking = facts.thinking
@@ -87,9 +110,20 @@ class Mending:
         self.reasoning_as_text = facts.reasoning_as_text
         self.ledger = ledger
         self.first = first
-        """This stretch opens the conversation."""
+        """This stretch begins the list."""
+        self.final = final
+        """Nothing comes after this stretch."""
+        self.follows_results = follows_results
+        """The stretch before this one ended with results."""
+        self.any_input = any_input
+        """There are messages at all."""
+        self._any_output = any_output
         self.repairs: list[Repair] = []
         self.faults: list[str] = []
+
+    def any_output(self, placed: Sequence[Placed]) -> bool:
+        """Whether there is anything to send, from stretches before or from this one."""
+        return self._any_output or bool(placed)
 
     def repair(self, rule: str, at: int, message: str) -> None:
         """Report a change at the message that came in as number `at`."""

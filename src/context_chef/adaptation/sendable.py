@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
 from context_chef.adaptation.blanks import drop_blanks, drop_misplaced_blocks
 from context_chef.adaptation.call_ids import rename_ids
-from context_chef.adaptation.mending import Mending, Step, ThinkingMode
+from context_chef.adaptation.mending import Facts, Ledger, Mending, Step, ThinkingMode
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.readable_media import note_unreadable_media
 from context_chef.adaptation.server_tools import mend_server_blocks
+from context_chef.adaptation.stretches import settled_ends
 from context_chef.adaptation.thinking_binding import (
     Unbound,
     check_thinking_start,
@@ -36,6 +38,7 @@ from context_chef.ir.repair import (
 )
 
 __all__ = [
+    "Mender",
     "Sendable",
     "ThinkingMode",
     "Unbound",
@@ -147,6 +150,10 @@ class Mender:
         return kept.mend(list(messages))
 
 
+_STRETCH: Final = 256
+"""So many messages are mended in one go; an edit costs what comes after it, and so many more."""
+
+
 class _Settled(NamedTuple):
     """A stretch to which nothing that comes later can make a difference, but for a cut above it."""
 
@@ -173,10 +180,15 @@ class _Kept:
         self._forget(_common(self._messages, messages))
         self._messages = messages
         start = self._settled[-1].end if self._settled else 0
+        last = start
         for end in settled_ends(messages, start, self.facts.target):
-            self._settle(start, end)
-            start = end
-        return self._finish(start)
+            last = end
+            if last - start >= _STRETCH:
+                self._settle(start, last)
+                start = last
+        if last > start:
+            self._settle(start, last)
+        return self._finish(last)
 
     def _forget(self, common: int) -> None:
         """Keep only what was made of the first `common` messages."""
@@ -195,8 +207,17 @@ class _Kept:
         self._settled.append(_Settled(end, len(self._out), len(self._repairs), mark))
 
     def _stretch(self, start: int, end: int) -> tuple[list[Placed], Mending]:
-        mending = Mending(self.facts, self._ledger, first=start == 0)
-        placed = [Placed(at, self._messages[at]) for at in range(start, end)]
+        messages = self._messages
+        mending = Mending(
+            self.facts,
+            self._ledger,
+            first=start == 0,
+            final=end == len(messages),
+            any_input=bool(messages),
+            any_output=bool(self._out),
+            follows_results=start > 0 and messages[start].role == "assistant",
+        )
+        placed = [Placed(at, messages[at]) for at in range(start, end)]
         for step in _STEPS:
             placed = step(placed, mending)
         return placed, mending
@@ -206,15 +227,14 @@ class _Kept:
         mark = self._ledger.mark()
         placed, mending = self._stretch(start, len(self._messages))
         self._ledger.undo(mark)
-        if not self._messages and not self.facts.stateful:
-            mending.faults.append("there is no message at all; give at least one of the user's")
-        before = [Placed(start, message) for message in self._out]
-        whole = close_conversation(open_conversation([*before, *placed], mending), mending)
-        check_thinking_start(whole, mending)
+        # A stretch begins with the user or behind results, so that the end is in the last one.
+        placed = close_conversation(placed, mending)
+        messages = (*self._out, *[entry.message for entry in placed])
+        if self.facts.thinking == "enabled" and self.facts.target == "anthropic":
+            check_thinking_start(messages, mending)
         if mending.faults:
             raise UnsendableError(self.facts.target, mending.faults)
-        repairs = (*self._repairs, *mending.repairs)
-        return Sendable(tuple(entry.message for entry in whole), repairs)
+        return Sendable(messages, (*self._repairs, *mending.repairs))
 
 
 def _common(before: list[Message], now: list[Message]) -> int:
@@ -235,21 +255,26 @@ def _common(before: list[Message], now: list[Message]) -> int:
 
 def _pair(placed: list[Placed], mending: Mending) -> list[Placed]:
     found: list[Repair] = []
-    known = set(mending.ledger.known) if any(_is_result(entry) for entry in placed) else set[str]()
     paired = pair_results(
         placed,
         found,
         keep_orphans=mending.stateful,
         tight=True,
         merged=mending.merges_neighbours,
-        known=known,
+        known=mending.ledger.known,
     )
-    mending.ledger.know(known)
     rules = _PAIRING_RULES[mending.target]
     for repair in found:
         rule = f"{mending.target}/{rules.get(repair.rule, repair.rule)}"
         mending.repairs.append(msgspec.structs.replace(repair, rule=rule))
     return paired
+
+
+def _mend_thinking(placed: list[Placed], mending: Mending) -> list[Placed]:
+    before = len(mending.repairs)
+    mended = mend_thinking(placed, mending)
+    # Of what went, a message may be left empty.
+    return drop_blanks(mended, mending) if len(mending.repairs) > before else mended
 
 
 _STEPS: Final[tuple[Step, ...]] = (
@@ -258,10 +283,10 @@ _STEPS: Final[tuple[Step, ...]] = (
     note_unreadable_media,
     mend_server_blocks,
     drop_blanks,
-    mend_thinking,
-    drop_blanks,  # of what went, a message may be left empty
+    _mend_thinking,
     rename_ids,
     rename_tools,
+    open_conversation,
 )
 
 

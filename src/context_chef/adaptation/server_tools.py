@@ -73,7 +73,7 @@ def _pair_anthropic(placed: list[Placed], mending: Mending) -> list[Placed]:
 
 
 def _drop_unanswered(placed: list[Placed], waiting: set[Any], mending: Mending) -> list[Placed]:
-    current = _turn_in_progress(placed)
+    current = _turn_in_progress(placed) if mending.final else -1
     out: list[Placed] = []
     for position, entry in enumerate(placed):
         dropped: set[int] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -144,49 +144,45 @@ def _trailing(message: Message, dropped: set[int]) -> set[int]:
     return found
 
 
-def check_thinking_start(placed: list[Placed], mending: Mending) -> None:
+def check_thinking_start(messages: Sequence[Message], mending: Mending) -> None:
     """With manual thinking, the tool loop in progress has to have begun with thinking."""
-    if mending.target != "anthropic" or mending.thinking != "enabled":
-        return
-    conversation = [entry for entry in placed if entry.message.role != "system"]
-    position = len(conversation) - 1
-    if position < 0 or not _is_after_results(conversation, position):
-        return
-    start = position
-    while start > 0 and conversation[start].message.role != "assistant":
-        start -= 1
-    while start > 0:
-        before = start - 1
-        if conversation[before].message.role == "assistant":
-            start = before
-            continue
-        if not _is_after_results(conversation, before):
-            break
-        start = before
-        while start > 0 and conversation[start].message.role != "assistant":
-            start -= 1
-    opening = conversation[start]
-    if opening.message.role == "assistant" and not _opens_with_thinking(opening.message):
+    turns = _turns_from_the_end(messages)
+    start: Message | None = None
+    answered = False
+    for role, turn in turns:
+        if role == "user":
+            if not any(message.role == "tool" for message in turn):
+                break
+            answered = True
+        elif answered:
+            start = turn[0]
+        else:
+            return  # it does not end with results
+    if start is not None and not _opens_with_thinking(start):
         mending.faults.append(
-            f"messages[{opening.at}]: `thinking` is 'enabled', so the tool loop in progress has to "
-            "begin with a thinking block and this one does not; send this turn with thinking "
-            "disabled or adaptive"
+            "`thinking` is 'enabled', so the tool loop in progress has to begin with a thinking "
+            "block and this one does not; send this turn with thinking disabled or adaptive"
         )
+
+
+def _turns_from_the_end(messages: Sequence[Message]) -> Iterator[tuple[str, list[Message]]]:
+    """Neighbours of one role, last turn first; system messages are no turn."""
+    turn: list[Message] = []
+    for message in reversed(messages):
+        if message.role == "system":
+            continue
+        if turn and (message.role == "assistant") != (turn[0].role == "assistant"):
+            yield ("assistant" if turn[0].role == "assistant" else "user"), turn
+            turn = []
+        turn.insert(0, message)
+    if turn:
+        yield ("assistant" if turn[0].role == "assistant" else "user"), turn
 
 
 def _opens_with_thinking(message: Message) -> bool:
     for block in message.content:
         opaque = own_opaque(block, "anthropic")
         return _is_own(block) or (opaque is not None and opaque.kind == "compaction")
-    return False
-
-
-def _is_after_results(conversation: list[Placed], position: int) -> bool:
-    """Whether the user's turn that ends here holds results."""
-    while position >= 0 and conversation[position].message.role != "assistant":
-        if conversation[position].message.role == "tool":
-            return True
-        position -= 1
     return False
 
 

@@ -14,23 +14,31 @@ from context_chef.prompts.repair import PLEASE_CONTINUE
 
 def open_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
     """There is a conversation, and on Gemini the user opens it."""
+    ledger = mending.ledger
+    if ledger.opened:
+        return placed
     first = next((i for i, entry in enumerate(placed) if _takes_part(entry, mending)), None)
     if first is None:
-        if mending.stateful or mending.faults or (placed and mending.target == "openai"):
-            return placed
-        at = placed[-1].at if placed else 0
-        mending.repair(
-            _EMPTY[mending.target],
-            at,
-            "there was no conversation: a user message opens it",
-        )
-        return [*placed, Placed(at, Message.user(CONVERSATION_CONTINUES))]
+        return _opened_at_all(placed, mending) if mending.final else placed
+    ledger.open()
     entry = placed[first]
     if mending.target == "gemini" and entry.message.role == "assistant":
         mending.repair("call-turn", entry.at, "a user message now opens the conversation")
         opening = Placed(entry.at, Message.user(CONVERSATION_CONTINUES))
         return [*placed[:first], opening, *placed[first:]]
     return placed
+
+
+def _opened_at_all(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """For a list in which nobody speaks."""
+    if mending.stateful or (mending.target == "openai" and mending.any_output(placed)):
+        return placed
+    if not mending.any_input:
+        mending.faults.append("there is no message at all; give at least one of the user's")
+        return placed
+    at = placed[-1].at if placed else 0
+    mending.repair(_EMPTY[mending.target], at, "there was no conversation: a user message opens it")
+    return [*placed, Placed(at, Message.user(CONVERSATION_CONTINUES))]
 
 
 _EMPTY = {
@@ -92,7 +100,9 @@ def _as_prefill(placed: list[Placed], last: int, mending: Mending) -> list[Place
                 "prefill-thinking", entry.at, "a turn that the model goes on from holds no thinking"
             )
             out[position] = Placed(entry.at, bare)
-    kept = [entry for entry in out[first:] if entry.message.content or entry.message.role == "system"]
+    kept = [
+        entry for entry in out[first:] if entry.message.content or entry.message.role == "system"
+    ]
     return [*out[:first], *kept]
 
 

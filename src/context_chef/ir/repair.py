@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -42,6 +42,14 @@ class RepairedHistory(NamedTuple):
 
     messages: tuple[Message, ...]
     repairs: tuple[Repair, ...]
+
+
+class KnownIds(Protocol):
+    """The ids of calls so far: a set of them will do."""
+
+    def add(self, element: str, /) -> None: ...
+
+    def __contains__(self, element: object, /) -> bool: ...
 
 
 class Placed(NamedTuple):
@@ -87,7 +95,7 @@ def pair_results(
     keep_orphans: bool = False,
     tight: bool = False,
     merged: bool = False,
-    known: set[str] | None = None,
+    known: KnownIds | None = None,
 ) -> list[Placed]:
     """The same messages with every result behind its call.
 
@@ -135,7 +143,7 @@ class _Pairing:
         keep: tuple[bool, bool],
         tight: bool,
         merged: bool,
-        known: set[str] | None,
+        known: KnownIds | None,
     ) -> None:
         self._placed = placed
         self._repairs = repairs
@@ -145,7 +153,7 @@ class _Pairing:
         self._rounds: list[_Round] = []
         self._by_id: dict[str, list[tuple[_Round, int]]] = {}
         """Calls by id that are still open, oldest first."""
-        self._known: set[str] = set() if known is None else known
+        self._known: KnownIds = set[str]() if known is None else known
         self._dropped: set[int] = set()
 
     def run(self) -> list[Placed]:
