@@ -38,8 +38,11 @@ INDEX: Final = (
 INDEX_TABLES: Final = ("vocabulary", "words", "grams", "passages", "totals", "pending")
 
 _K1: Final = 1.2
-_B: Final = 0.75
-_SMALL: Final = 300
+_B: Final = 0.4
+"""Less than usual, because passages are of a bounded length anyway."""
+_COVERAGE: Final = 0.4
+"""How much of a score depends on how many of the query's words are there."""
+_SMALL: Final = 1_000
 """So many passages are all scored; of more, those with the rarer words of the query are."""
 _ENOUGH: Final = 2_000
 """Postings read for one query, about: this bounds the time a search takes."""
@@ -131,7 +134,7 @@ class TextIndex:
         if not limit or not query.strip():
             return []
         scope = _Scope(ns, prefix)
-        ranked = self._ranked(db, scope, query_words(query), query.strip().lower(), needed)
+        ranked = self._ranked(db, scope, query_words(query), needed)
         if len(ranked) < needed:
             known = {(hit.entry, hit.message) for hit, _ in ranked}
             ranked += [
@@ -143,37 +146,22 @@ class TextIndex:
         return [_hit(db, candidate, score, query) for candidate, score in ranked[offset:needed]]
 
     def _ranked(
-        self,
-        db: sqlite3.Connection,
-        scope: _Scope,
-        terms: Sequence[str],
-        literal: str,
-        needed: int,
+        self, db: sqlite3.Connection, scope: _Scope, terms: Sequence[str], needed: int
     ) -> list[tuple[_Candidate, float]]:
+        if not terms:
+            return []
+        size = db.execute(
+            f"SELECT count(*) FROM (SELECT 1 {_SCOPED} LIMIT {_SMALL + 1})", scope.bounds
+        ).fetchone()[0]
+        if size <= _SMALL:
+            return _scored_alone(db, scope, terms)
         count, words = db.execute("SELECT passages, words FROM totals").fetchone()
         frequencies = self._document_frequencies(db, terms, count)
         known = sorted((term for term in terms if frequencies[term]), key=frequencies.__getitem__)
         if not known:
             return []
-        weights = {
-            term: math.log(1 + (count - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
-            for term in known
-        }
-        possible = sum(weights.values())
-        average = max(words / max(count, 1), 1.0)
-        scored: list[tuple[_Candidate, float]] = []
-        for candidate in self._candidates(db, scope, known, frequencies, needed):
-            counts = Counter(candidate.words.split(" "))
-            norm = _K1 * (1 - _B + _B * candidate.length / average)
-            score, covered = 0.0, 0.0
-            for term, weight in weights.items():
-                if times := counts[term]:
-                    score += weight * times * (_K1 + 1) / (times + norm)
-                    covered += weight
-            if score:
-                scored.append((candidate, score * (0.6 + 0.4 * covered / possible)))
-        scored.sort(key=_best_first)
-        return _one_each(scored)
+        candidates = self._candidates(db, scope, known, frequencies, needed)
+        return _scored(candidates, known, frequencies, count, words / max(count, 1))
 
     def _candidates(
         self,
@@ -184,30 +172,23 @@ class TextIndex:
         needed: int,
     ) -> Sequence[_Candidate]:
         """Passages worth scoring. `terms` come rarest first."""
-        small = db.execute(
-            f"SELECT count(*) FROM (SELECT 1 {_SCOPED} LIMIT {_SMALL + 1})", scope.bounds
-        ).fetchone()[0]
-        if small <= _SMALL:
-            all_of_them = db.execute(f"SELECT {_COLUMNS} {_SCOPED_WORDS}", scope.bounds)
-            return [_Candidate(*row) for row in all_of_them]
         chosen, postings = [terms[0]], frequencies[terms[0]]
         for term in terms[1:]:
             if postings + frequencies[term] > _ENOUGH:
                 break
             chosen.append(term)
             postings += frequencies[term]
-        rows: list[Any] = []
         wanted = max(100, needed * 3)
         if postings <= _ENOUGH:
             rows = db.execute(
                 f"SELECT {_COLUMNS} {_MATCHING} ORDER BY bm25(words) LIMIT ?",
-                (" OR ".join(chosen), *scope.bounds, wanted),
+                (_any_of(chosen), *scope.bounds, wanted),
             ).fetchall()
         else:
             # Every word of the query is common: passages with all of them first.
-            rows = self._newest(db, scope, " AND ".join(terms), wanted)
+            rows = self._newest(db, scope, " AND ".join(f'"{term}"' for term in terms), wanted)
         if len(rows) < needed and (len(chosen) < len(terms) or postings > _ENOUGH):
-            rows += self._newest(db, scope, " OR ".join(terms), wanted)
+            rows += self._newest(db, scope, _any_of(terms), wanted)
         return list({row[0]: _Candidate(*row) for row in rows}.values())
 
     def _newest(self, db: sqlite3.Connection, scope: _Scope, match: str, wanted: int) -> list[Any]:
@@ -233,6 +214,61 @@ class TextIndex:
                     self._frequencies[term] = known
             found[term] = known
         return found
+
+
+def _scored_alone(
+    db: sqlite3.Connection, scope: _Scope, terms: Sequence[str]
+) -> list[tuple[_Candidate, float]]:
+    """Score every passage of a small scope, by what is rare in that scope."""
+    frequencies: Counter[str] = Counter()
+    holding: list[_Candidate] = []
+    count, words = 0, 0
+    for row in db.execute(f"SELECT {_COLUMNS} {_SCOPED_WORDS}", scope.bounds):
+        candidate = _Candidate(*row)
+        count += 1
+        words += candidate.length
+        # Parts of words are seen here too; those who only have those are told apart below.
+        if any(term in candidate.words for term in terms):
+            seen = frozenset(candidate.words.split(" "))
+            held = [term for term in terms if term in seen]
+            if held:
+                frequencies.update(held)
+                holding.append(candidate)
+    return _scored(holding, terms, frequencies, count, words / max(count, 1))
+
+
+def _scored(
+    candidates: Sequence[_Candidate],
+    terms: Sequence[str],
+    frequencies: Mapping[str, int],
+    count: int,
+    average: float,
+) -> list[tuple[_Candidate, float]]:
+    """BM25, and a little more for passages that answer more of the query."""
+    weights = {
+        term: math.log(1 + (count - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
+        for term in terms
+        if frequencies.get(term)
+    }
+    possible = sum(weights.values())
+    scored: list[tuple[_Candidate, float]] = []
+    for candidate in candidates:
+        words = candidate.words.split(" ")
+        norm = _K1 * (1 - _B + _B * candidate.length / max(average, 1.0))
+        score, covered = 0.0, 0.0
+        for term, weight in weights.items():
+            if times := words.count(term):
+                score += weight * times * (_K1 + 1) / (times + norm)
+                covered += weight
+        if score:
+            share = 1 - _COVERAGE + _COVERAGE * covered / possible
+            scored.append((candidate, score * share))
+    scored.sort(key=_best_first)
+    return _one_each(scored)
+
+
+def _any_of(terms: Sequence[str]) -> str:
+    return " OR ".join(f'"{term}"' for term in terms)
 
 
 class _Scope:
