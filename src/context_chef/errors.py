@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class ContextChefError(Exception):
@@ -13,6 +13,7 @@ class ContextChefError(Exception):
     ├── SettingsError         a setting cannot mean anything
     ├── InputError            a message, body or state that cannot be read; names index and field
     ├── UnsendableError       no valid request exists for this input; lists every fault
+    ├── WindowFullError       the least that has to be sent does not fit; says what takes the room
     ├── StoreError
     │   ├── AddressError          not an address, or one that leads outside
     │   ├── CorruptStoreError     the stored bytes are not what was written
@@ -51,6 +52,24 @@ class UnsendableError(ContextChefError):
         self.faults = tuple(faults)
         lines = "".join(f"\n- {fault}" for fault in self.faults)
         super().__init__(f"No request for `{target}` can be made of this input:{lines}")
+
+
+class WindowFullError(ContextChefError):
+    """Even the least that has to be sent does not fit the window.
+
+    `limit` and `needed` are tokens; `parts` says what takes them.
+    """
+
+    def __init__(self, *, limit: float, needed: float, parts: Mapping[str, float]) -> None:
+        self.limit = limit
+        self.needed = needed
+        self.parts = dict(parts)
+        what = ", ".join(f"{name} {tokens:.0f}" for name, tokens in parts.items() if tokens)
+        super().__init__(
+            f"Nothing more can leave, and about {needed:.0f} tokens do not fit the {limit:.0f} that "
+            f"the window has for a request: {what}. Shorten what is largest, unpin messages, or "
+            "raise `context_window`."
+        )
 
 
 class StoreError(ContextChefError):

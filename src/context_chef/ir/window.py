@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
-from typing_extensions import Self
 
 from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message

@@ -25,7 +25,7 @@ services, each with its exact name.
 Facts found on the way, decisions with their reasons, errors with their exact text, and what was \
 tried and failed, with the reason, so that nobody tries it again.
 4. Next steps
-What was about to be done, in order. Promises that are still open, questions that wait for an answer.
+What was about to be done, in order. Promises still open, questions waiting for an answer.
 5. Context to preserve
 Everything else that cannot be looked up again: identifiers, numbers, amounts, dates, paths, URLs, \
 addresses in a store, versions, commands, names.
@@ -108,7 +108,7 @@ def compaction_instruction(
 
 
 def anchored_instruction(document: str | None) -> str:
-    """The instruction to bring a document up to date. No document, or an empty one, is the first."""
+    """The instruction to bring a document up to date. None, or an empty one, begins it."""
     anchor = _ANCHOR.replace("{document}", document) if document else _NO_ANCHOR
     return ANCHORED_INSTRUCTION.replace("{anchor}", anchor)
 

@@ -244,7 +244,7 @@ def resolve_tokenizer(spec: TokenizerLike, *, provider: Provider | None = None) 
         )
     if _takes_text(unknown):
         return MessageCounter(_TextFunction(unknown), provider=provider)
-    return CallableCounter(unknown)
+    return CallableCounter(cast(HistoryTokenizer, unknown))
 
 
 def text_tokenizer(function: Callable[[str], Any]) -> Tokenizer:

@@ -44,7 +44,7 @@ class CompressionOptions:
     split: SplitRule | None = None
     """How the cut is found. None counts tokens wherever that is possible."""
     min_shrink_ratio: float = 0.5
-    """A summary of a span of 2000 characters or more has to be this much shorter. 0 switches off."""
+    """A summary of 2000 characters or more has to be this much shorter. 0 switches it off."""
     tool_result_stub_threshold: int | None = None
     """Longer tool results are shown to the summarising model as one line."""
     compression_guidelines: Sequence[str] = ()
@@ -220,7 +220,7 @@ def validate_handoff_config(config: HandoffConfig | Mapping[str, Any]) -> Handof
     if isinstance(config, HandoffConfig):
         return config
     if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
-        raise SettingsError(f"`overflow.handoff` is a `HandoffConfig` or a mapping, not {config!r}.")
+        raise SettingsError(f"`overflow.handoff` is a `HandoffConfig` or mapping, not {config!r}.")
     return read_section(HandoffConfig, config, "overflow.handoff", required=("budget_tokens",))
 
 

@@ -137,9 +137,7 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _document_tokens(
-    source: Inline, count: Callable[[str], int], provider: Provider | None
-) -> int:
+def _document_tokens(source: Inline, count: Callable[[str], int], provider: Provider | None) -> int:
     if _head(source)[:5] == b"%PDF-":
         page = _PDF_PAGE.get(_family(provider), max(_PDF_PAGE.values()))
         return page * _pdf_pages(_bytes(source))

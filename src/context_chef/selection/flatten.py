@@ -1,0 +1,72 @@
+"""What the summarising model is shown: stubs for long results, lines for media, text for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from context_chef.ir.blocks import Media
+from context_chef.ir.message import Message
+from context_chef.ir.tokens import utf16_length
+from context_chef.prompts.overflow import (
+    attachment_line,
+    tool_call_text,
+    tool_result_text,
+    tool_stub,
+)
+
+
+def for_summary(messages: Sequence[Message], *, stub_threshold: int | None) -> list[Message]:
+    """Copies for the summarising model; untouched messages are the same objects."""
+    names = tool_names(messages)
+    return [_shown(message, names, stub_threshold) for message in messages]
+
+
+def tool_names(messages: Sequence[Message]) -> dict[str, str]:
+    """Tool names by call id."""
+    return {call.id: call.name for message in messages for call in message.tool_calls}
+
+
+def flatten_for_compression(messages: Sequence[Message]) -> list[Message]:
+    """Plain role-and-text messages, for a model that is given no tools.
+
+    Results become user text, calls become lines behind the assistant's text. Only role and text
+    survive.
+    """
+    return [_flat(message) for message in messages]
+
+
+def _shown(message: Message, names: dict[str, str], threshold: int | None) -> Message:
+    text = message.text
+    length = utf16_length(text)
+    if message.role == "tool" and threshold is not None and length > threshold:
+        name = names.get(message.tool_call_id or "", "unknown")
+        message = message.with_text(tool_stub(name=name, chars=length))
+    if not message.media:
+        return message
+    lines = [attachment_line(_kind(media), media.filename) for media in message.media]
+    if message.text:
+        lines.append(message.text)
+    kept = tuple(block for block in message.content if not isinstance(block, Media))
+    return message.replace(content=kept).with_text("\n".join(lines))
+
+
+def _kind(media: Media) -> str:
+    if media.kind == "image":
+        return "image"
+    return "document" if media.media_type else "attachment"
+
+
+def _flat(message: Message) -> Message:
+    if message.role == "tool":
+        text = tool_result_text(message.text, call_id=message.tool_call_id or None)
+        return Message.user(text)
+    if message.role == "assistant" and message.tool_calls:
+        lines = [message.text] if message.text else []
+        lines += [
+            tool_call_text(name=call.name, arguments=call.arguments) for call in message.tool_calls
+        ]
+        return Message.assistant("\n".join(lines))
+    # A role that only one provider has (`developer`) came in as a system message with a mark.
+    foreign = any("role" in fields for fields in message.native.values())
+    role = "user" if foreign else message.role
+    return Message(role=role, content=Message.user(message.text).content)

@@ -1,0 +1,487 @@
+"""`Janitor`: when to ask the strategy, what becomes of its answer, and what a compile publishes.
+
+A pass works on scratch. `begin()` answers a `JanitorTurn`; nothing of the janitor has changed until
+its `publish()` is called, which the pipeline does when the compile succeeded.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+import msgspec
+
+from context_chef.bridge import run_sync
+from context_chef.errors import SettingsError
+from context_chef.events import Event
+from context_chef.ir.blocks import Provider
+from context_chef.ir.message import Message
+from context_chef.ir.tools import ToolDefinition
+from context_chef.ir.window import Budget, OverflowResult, WindowLineage
+from context_chef.prompts.handoff import render_handoff_notice
+from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
+from context_chef.selection import strategy as abilities
+from context_chef.selection.breaker import Breaker
+from context_chef.selection.clearing import ClearTarget, compact_messages
+from context_chef.selection.counting import Counter, EstimateCounter, resolve_tokenizer
+from context_chef.selection.janitor_config import (
+    HandoffConfig,
+    JanitorConfig,
+    OverflowConfig,
+)
+from context_chef.selection.overflow_pass import OverflowPass, PassParts
+from context_chef.selection.resolve import VFS_NEEDS_CHEF, resolve_overflow_strategy
+from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
+from context_chef.selection.trigger import Gauge, check_usage
+from context_chef.selection.warning_log import log_of
+
+Emit = Callable[[Event], Awaitable[object]]
+
+_PAID_ANSWERS: Final = 64
+
+
+class JanitorState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a janitor knows between compiles, its strategy's own state left aside."""
+
+    lineage: WindowLineage
+    reported: float | None = None
+    """The provider's figure for the last request, until a verdict takes it."""
+    skip_next: bool = False
+    """The next evaluation is skipped (only where the caller keeps the history)."""
+    breaker: Breaker = Breaker()
+    factor: float = 1.0
+    """What our counts are multiplied by, from reported usage."""
+    counted: float | None = None
+    """Our count of the last request, for a report to be compared with."""
+
+
+class JanitorTurn:
+    """One pass, not published yet.
+
+    `result` is what the strategy left, `lineage` the windows as they will be.
+    """
+
+    def __init__(self, janitor: Janitor, done: OverflowPass, generation: int) -> None:
+        self._janitor = janitor
+        self._pass = done
+        self._generation = generation
+        self.result: OverflowResult = done.result
+
+    @property
+    def lineage(self) -> WindowLineage:
+        """The lineage after `publish()`."""
+        return self._pass.lineage
+
+    def read_budget(self, history: Sequence[Message], *, overhead: float = 0) -> Budget:
+        """A reading as it will be after `publish()`: a report that this pass used up is gone."""
+        state = self._janitor.state
+        reported = None if self._pass.consumed_report else state.reported
+        return self._janitor.gauge.read(
+            history, overhead=overhead, reported=reported, factor=state.factor
+        )
+
+    def publish(self) -> None:
+        """Make the pass count. Nothing happens when the janitor was reset or restored meanwhile."""
+        self._janitor.publish(self._pass, self._generation)
+
+
+class Janitor:
+    """Runs the overflow strategy of one session.
+
+    `vfs` is what `archive="vfs"` stands for: it stores a span and answers its address. `clock`
+    answers seconds, `new_window_id` a fresh opaque id.
+    """
+
+    def __init__(
+        self,
+        config: JanitorConfig | None = None,
+        overflow: OverflowConfig | None = None,
+        *,
+        context_management: Mapping[str, Any] | None = None,
+        vfs: Callable[[Sequence[Message]], Any] | None = None,
+        vocabulary: Vocabulary = LEGACY_VOCABULARY,
+        provider: Provider | None = None,
+        clock: Callable[[], float] = time.time,
+        new_window_id: Callable[[], str] | None = None,
+        logger: Any = None,
+        warn_at_construction: bool = True,
+    ) -> None:
+        self.config = config or JanitorConfig()
+        self.overflow_config = overflow or OverflowConfig()
+        self.logger: Logger = log_of(
+            self.config.logger if self.config.logger is not None else logger
+        )
+        self._counter = _counter(self.config, provider)
+        self._new_window_id = new_window_id or opaque_window_id
+        self._clock = clock
+        self.gauge = Gauge(self.config, self._counter)
+        self._paid: dict[str, Any] = {}
+        self._active: OverflowPass | None = None
+        self._generation = 0
+        self.state = JanitorState(lineage=WindowLineage.begin(self._new_window_id()))
+        warn = self._warn_of_settings if warn_at_construction else None
+        chosen = resolve_overflow_strategy(
+            self.config,
+            self.overflow_config,
+            context_management=context_management,
+            warn=warn,
+        )
+        self.runner: Runner = _Runner(self)
+        self.strategy: OverflowStrategy = abilities.attach(chosen, self.runner)
+        self._parts = PassParts(
+            config=self.config,
+            overflow=self.overflow_config,
+            gauge=self.gauge,
+            counter=self._counter,
+            archive=self._archive(vfs, warn),
+            vocabulary=vocabulary,
+            logger=self.logger,
+            new_window_id=self._new_window_id,
+        )
+        self._vocabulary = vocabulary
+
+    # Counting
+
+    @property
+    def counts_history_only(self) -> bool:
+        """Whether a caller's function counts, which is given the history and nothing else."""
+        return not self._counter.calibrates
+
+    @property
+    def measured(self) -> bool:
+        """Whether a tokenizer was configured."""
+        return self._counter.measured
+
+    def count(self, messages: Sequence[Message]) -> float:
+        """Tokens of messages, each counted once."""
+        return self._counter.count_messages(messages)
+
+    def count_text(self, text: str) -> float:
+        """Tokens of a text."""
+        return self._counter.count(text)
+
+    def count_message(self, message: Message) -> float:
+        """Tokens of one message."""
+        return self._counter.count_message(message)
+
+    def count_tools(self, tools: Iterable[ToolDefinition]) -> float:
+        """Tokens of tool definitions."""
+        return self._counter.count_tools(tools)
+
+    def read_budget(self, history: Sequence[Message], *, overhead: float = 0) -> Budget:
+        """The budget of a request with this history. Reading changes nothing."""
+        state = self.state
+        return self.gauge.read(
+            history, overhead=overhead, reported=state.reported, factor=state.factor
+        )
+
+    def report_usage(self, tokens: float) -> None:
+        """The provider's count of the last request. The last report wins, until a verdict takes it.
+
+        Where our own counter counted that request, later counts are corrected by it.
+        """
+        reported = check_usage(tokens)
+        state = self.state
+        factor = self.gauge.corrected(state.factor, counted=state.counted, reported=reported)
+        self.state = msgspec.structs.replace(state, reported=reported, factor=factor, counted=None)
+
+    # The pass
+
+    @property
+    def lineage(self) -> WindowLineage:
+        """The windows so far."""
+        return self.state.lineage
+
+    @property
+    def breaker(self) -> Breaker:
+        """Failures in a row, and whether overflow rests."""
+        return self.state.breaker
+
+    async def begin(
+        self,
+        history: Sequence[Message],
+        *,
+        overhead: float = 0,
+        forced: bool = False,
+        signal: Any = None,
+        emit: Emit | None = None,
+    ) -> JanitorTurn:
+        """One pass on scratch: budget, strategy, archive, hooks.
+
+        What the strategy or a hook raises reaches the caller, and the janitor is as it was.
+        """
+        work = OverflowPass(
+            self._parts,
+            self.strategy,
+            self.state,
+            history=tuple(history),
+            overhead=overhead,
+            forced=forced,
+            signal=signal,
+            emit=emit,
+            now=self._clock(),
+        )
+        outer, self._active = self._active, work
+        try:
+            await work.run()
+        finally:
+            self._active = outer
+        return JanitorTurn(self, work, self._generation)
+
+    async def overflow(
+        self,
+        history: Sequence[Message],
+        *,
+        overhead: float = 0,
+        forced: bool = False,
+        signal: Any = None,
+        emit: Emit | None = None,
+    ) -> OverflowResult:
+        """A pass that is published at once: for use without a chef."""
+        turn = await self.begin(history, overhead=overhead, forced=forced, signal=signal, emit=emit)
+        turn.publish()
+        return turn.result
+
+    def overflow_sync(self, history: Sequence[Message], **options: Any) -> OverflowResult:
+        """`overflow` where no part has to wait."""
+        return run_sync(self.overflow(history, **options))
+
+    async def compress(
+        self, history: Sequence[Message], *, forced: bool = False, overhead: float = 0
+    ) -> Sequence[Message]:
+        """The history after a pass; the very object that was given when nothing changed."""
+        before = tuple(history)
+        result = await self.overflow(before, forced=forced, overhead=overhead)
+        return history if result.history is before or result.history == before else result.history
+
+    def compress_sync(self, history: Sequence[Message], **options: Any) -> Sequence[Message]:
+        """`compress` where no part has to wait."""
+        return run_sync(self.compress(history, **options))
+
+    def compact(self, history: Sequence[Message], *, clear: Iterable[ClearTarget]) -> list[Message]:
+        """`compact_messages`: mechanical clearing, no model, no state."""
+        return compact_messages(history, clear=clear)
+
+    def publish(self, done: OverflowPass, generation: int) -> None:
+        """Take over what a pass decided. Called through `JanitorTurn.publish`, once."""
+        if generation != self._generation or done.published:
+            return
+        done.published = True
+        state = self.state
+        breaker = state.breaker
+        if done.succeeded or done.result.changed:
+            breaker = breaker.closed()
+        elif done.failed:
+            breaker = breaker.failed(self._clock())
+        taken = done.consumed_report and state.reported is done.report_at_start
+        self.state = msgspec.structs.replace(
+            state,
+            lineage=done.lineage,
+            reported=None if taken else state.reported,
+            skip_next=done.skip_next,
+            breaker=breaker,
+            counted=done.counted,
+        )
+        if not done.result.changed:
+            return
+        self._paid.clear()
+        if done.strategy_result is not None:
+            abilities.commit(self.strategy, done.strategy_result, done.lineage)
+        else:
+            abilities.moved(self.strategy, done.lineage)
+
+    # Handoff
+
+    @property
+    def handoff(self) -> HandoffConfig | None:
+        """The handoff configuration, checked."""
+        return cast("HandoffConfig | None", self.overflow_config.handoff)
+
+    def handoff_due(self, budget: Budget) -> bool:
+        """Whether the window is about to end: inside the band, and not beyond it."""
+        handoff = self.handoff
+        return handoff is not None and 0 <= budget.remaining <= handoff.budget_tokens
+
+    def handoff_notice(self, remaining: float) -> str:
+        """The notice for so many tokens left."""
+        handoff = self.handoff
+        prompt = None if handoff is None else handoff.prompt
+        return render_handoff_notice(prompt or self._vocabulary.handoff_notice, remaining)
+
+    # State
+
+    def get_anchor_doc(self) -> str | None:
+        """The newest anchored document, wherever in the strategy it is kept."""
+        return _anchor_doc(abilities.snapshot(self.strategy))
+
+    def reset(self) -> None:
+        """A new lineage, and everything else forgotten."""
+        self._start_over(JanitorState(lineage=WindowLineage.begin(self._new_window_id())))
+        abilities.restore(self.strategy, None)
+
+    def snapshot_state(self) -> dict[str, Any]:
+        """JSON-like state, the strategy's own included."""
+        state, strategy = self.state, abilities.snapshot(self.strategy)
+        snapshot: dict[str, Any] = {
+            "external_token_usage": state.reported,
+            "suppress_next_compression": state.skip_next,
+            "consecutive_failures": state.breaker.failures,
+            "anchor_doc": _anchor_doc(strategy),
+            "window": msgspec.to_builtins(state.lineage),
+        }
+        if strategy is not None:
+            snapshot["strategy"] = strategy
+        if state.breaker.opened_at is not None:
+            snapshot["breaker_opened_at"] = state.breaker.opened_at
+        if state.factor != 1.0:
+            snapshot["calibration"] = state.factor
+        return snapshot
+
+    def restore_state(self, snapshot: Mapping[str, Any]) -> None:
+        """Take a snapshot back. What it lacks begins anew; camelCase names are read as well."""
+
+        def read(name: str) -> Any:
+            head, *rest = name.split("_")
+            return snapshot.get(name, snapshot.get(head + "".join(map(str.title, rest))))
+
+        window = read("window")
+        lineage = (
+            msgspec.convert(window, WindowLineage)
+            if isinstance(window, Mapping)
+            else WindowLineage.begin(self._new_window_id())
+        )
+        opened_at = read("breaker_opened_at")
+        failures = int(read("consecutive_failures") or 0)
+        self._start_over(
+            JanitorState(
+                lineage=lineage,
+                reported=read("external_token_usage"),
+                skip_next=bool(read("suppress_next_compression")),
+                breaker=Breaker(
+                    failures=failures,
+                    opened_at=opened_at if opened_at is not None or failures < 3 else self._clock(),
+                ),
+                factor=float(read("calibration") or 1.0),
+            )
+        )
+        strategy = read("strategy")
+        if strategy is None and read("anchor_doc") is not None:
+            strategy = {"anchor_doc": read("anchor_doc")}
+        abilities.restore(self.strategy, strategy)
+
+    def _start_over(self, state: JanitorState) -> None:
+        self._generation += 1
+        self._paid.clear()
+        self.state = state
+
+    # What a runner does
+
+    def count_failure(self, reason: str, details: Sequence[Any], *, between: bool) -> None:
+        """Count a failure and warn. Within a pass it is provisional, and at most one counts."""
+        active = None if between else self._active
+        if active is not None:
+            active.failed, active.succeeded = True, False
+            number = min(3, self.state.breaker.failures + 1)
+        else:
+            self.state = msgspec.structs.replace(
+                self.state, breaker=self.state.breaker.failed(self._clock())
+            )
+            number = self.state.breaker.failures
+        said = "; ".join(str(detail) or repr(detail) for detail in details)
+        self.logger.warning(
+            "Overflow failed (%s, %d of 3 in a row); history is unchanged: %s", reason, number, said
+        )
+
+    def count_success(self, *, between: bool) -> None:
+        """Zero the count: within a pass when it is published."""
+        active = None if between else self._active
+        if active is not None:
+            active.failed, active.succeeded = False, True
+        else:
+            self.state = msgspec.structs.replace(self.state, breaker=Breaker())
+
+    def paid(self, key: str) -> Any:
+        """A paid answer that has not reached the window yet."""
+        return self._paid.get(key)
+
+    def keep_paid(self, key: str, answer: Any) -> None:
+        """Keep a paid answer until a result reaches the window. The oldest go first."""
+        self._paid[key] = answer
+        while len(self._paid) > _PAID_ANSWERS:
+            del self._paid[next(iter(self._paid))]
+
+    def _archive(
+        self, vfs: Callable[[Sequence[Message]], Any] | None, warn: Callable[[str], object] | None
+    ) -> Any:
+        archive = self.overflow_config.archive
+        archive = self.config.archive if archive is None else archive
+        if archive != "vfs":
+            return archive
+        if vfs is None and warn is not None:
+            warn(VFS_NEEDS_CHEF)
+        return vfs
+
+    def _warn_of_settings(self, message: str) -> None:
+        self.logger.warning(message)
+
+
+class _Runner:
+    """What a strategy may ask of its janitor."""
+
+    def __init__(self, janitor: Janitor, *, between: bool = False) -> None:
+        self._janitor = janitor
+        self._between = between
+
+    @property
+    def logger(self) -> Logger:
+        return self._janitor.logger
+
+    def fail(self, reason: str, *details: Any) -> None:
+        self._janitor.count_failure(reason, details, between=self._between)
+
+    def succeed(self) -> None:
+        self._janitor.count_success(between=self._between)
+
+    def recall(self, key: str) -> Any:
+        return self._janitor.paid(key)
+
+    def keep(self, key: str, answer: Any) -> None:
+        self._janitor.keep_paid(key, answer)
+
+    def between(self) -> Runner:
+        return _Runner(self._janitor, between=True)
+
+
+def opaque_window_id() -> str:
+    """A fresh window id: time and randomness in base 36."""
+    stamp = _base36(time.time_ns() // 1_000_000)
+    return f"w_{stamp}{_base36(int.from_bytes(os.urandom(4), 'big')).rjust(6, '0')[-6:]}"
+
+
+def _base36(number: int) -> str:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = digits[digit] + text
+    return text or "0"
+
+
+def _counter(config: JanitorConfig, provider: Provider | None) -> Counter:
+    if config.tokenizer is None and config.estimate is not None:
+        return EstimateCounter(config.estimate)
+    if config.tokenizer is not None and config.estimate is not None:
+        raise SettingsError("`tokenizer` and `estimate` exclude each other; give one of them.")
+    return resolve_tokenizer(config.tokenizer, provider=provider)
+
+
+def _anchor_doc(state: Any) -> str | None:
+    if isinstance(state, Mapping):
+        document = cast(Mapping[str, Any], state).get("anchor_doc")
+        return document if isinstance(document, str) else None
+    if isinstance(state, (list, tuple)):
+        found = (_anchor_doc(item) for item in cast(Sequence[Any], state))
+        return next((document for document in found if document is not None), None)
+    return None

@@ -1,0 +1,90 @@
+"""Is the window full enough? Counted and reported figures, and how one corrects the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from context_chef.errors import SettingsError
+from context_chef.ir.message import Message
+from context_chef.ir.window import Budget
+from context_chef.selection.counting import Counter
+from context_chef.selection.janitor_config import JanitorConfig
+
+_PLAUSIBLE: Final = (0.5, 2.5)
+"""A report outside these shares of our count was of another request: it corrects nothing."""
+
+
+class Gauge:
+    """Reads the budget. Holds no state of a session."""
+
+    def __init__(self, config: JanitorConfig, counter: Counter) -> None:
+        self._config = config
+        self._counter = counter
+        self.limit = config.context_window - config.reserve_output
+        self.trigger = self.limit * config.trigger_ratio
+
+    def read(
+        self,
+        history: Sequence[Message],
+        *,
+        overhead: float = 0,
+        reported: float | None = None,
+        factor: float = 1.0,
+    ) -> Budget:
+        """The budget of a request with this history and `overhead` tokens around it."""
+        current = self._current(history, overhead, reported, factor)
+        return Budget(limit=self.limit, current=_plain(current), trigger=_plain(self.trigger))
+
+    def counted(
+        self, history: Sequence[Message], *, overhead: float = 0, factor: float = 1.0
+    ) -> float:
+        """Our own count, corrected by `factor`."""
+        return (self._counter.count_messages(history) + overhead) * factor
+
+    def corrected(self, factor: float, *, counted: float | None, reported: float) -> float:
+        """The factor after a report on a request that we had counted."""
+        if not self._counter.calibrates or not counted:
+            return factor
+        ratio = reported / (counted / factor)
+        if not _PLAUSIBLE[0] <= ratio <= _PLAUSIBLE[1]:
+            return factor
+        # Counting too little is the dangerous side: up at once, down by halves.
+        return ratio if ratio > factor else (factor + ratio) / 2
+
+    def _current(
+        self,
+        history: Sequence[Message],
+        overhead: float,
+        reported: float | None,
+        factor: float,
+    ) -> float:
+        preference = self._config.usage_preference
+        if not self._counter.measured or preference == "feedFirst":
+            if reported is not None:
+                return reported
+            return self.counted(history, overhead=overhead, factor=factor)
+        counted = self.counted(history, overhead=overhead, factor=factor)
+        if preference == "tokenizerFirst" or reported is None:
+            return counted
+        return max(counted, reported)
+
+
+def check_usage(tokens: object) -> float:
+    """A reported figure. Raises SettingsError for what cannot be one."""
+    if (
+        isinstance(tokens, bool)
+        or not isinstance(tokens, (int, float))
+        or math.isnan(tokens)
+        or tokens < 0
+    ):
+        raise SettingsError(
+            f"Reported usage is the number of tokens of the last request, not {tokens!r}."
+        )
+    return tokens
+
+
+def _plain(figure: float) -> float:
+    """Whole figures as integers, so that they read as what they are."""
+    return figure if math.isinf(figure) or figure != int(figure) else int(figure)

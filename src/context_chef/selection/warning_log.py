@@ -1,0 +1,30 @@
+"""Where warnings of this axis go: the caller's logger, whichever way it spells `warning`."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+from context_chef.errors import SettingsError
+from context_chef.selection.strategy import Logger
+
+
+class _WarnOnly:
+    """A logger that only knows `warn` (the contract's name for it)."""
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+
+    def warning(self, message: str, *details: Any) -> None:
+        self._logger.warn(message, *details)
+
+
+def log_of(logger: Any) -> Logger:
+    """A logger with `warning`. Raises SettingsError for what cannot be one."""
+    if logger is None:
+        return logging.getLogger("context_chef")
+    if callable(getattr(logger, "warning", None)):
+        return cast(Logger, logger)
+    if callable(getattr(logger, "warn", None)):
+        return _WarnOnly(logger)
+    raise SettingsError(f"`logger` needs a method `warning(message, *args)`; {logger!r} has none.")
