@@ -240,7 +240,9 @@ async def store_uri(world: World, op: dict[str, Any]) -> dict[str, Any]:
 async def store_parse_uri(world: World, op: dict[str, Any]) -> dict[str, Any]:
     found = Store.parse_uri(op["uri"])
     parsed = found and {"ns": found.ns, "path": found.path}
-    return {"parsed": parsed, **(parsed or {})}
+    return {
+        "_also": {"parsed": parsed, "address": parsed, **(parsed or {"ns": None, "path": None})}
+    }
 
 
 @operation("get_store_is")

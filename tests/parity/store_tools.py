@@ -35,7 +35,8 @@ def operation(*names: str) -> Callable[[Operation], Operation]:
 
 @operation("owns_tool")
 async def owns_tool(world: World, op: dict[str, Any]) -> dict[str, Any]:
-    return {"owns": world.chef.owns_tool(op["name"])}
+    owns = world.chef.owns_tool(op["name"])
+    return {"_also": {"owns": owns, "owned": owns, "owns_tool": owns}}
 
 
 @operation("handle_tool")
@@ -305,7 +306,13 @@ async def register_skills(world: World, op: dict[str, Any]) -> dict[str, Any]:
 
 @operation("registered_skills")
 async def registered_skills(world: World, op: dict[str, Any]) -> dict[str, Any]:
-    return {"skills": [_skill(skill) for skill in world.chef.get_registered_skills()]}
+    skills = world.chef.get_registered_skills()
+    return {
+        "_also": {
+            "skills": [_skill(skill) for skill in skills],
+            "names": [skill.name for skill in skills],
+        }
+    }
 
 
 @operation("activate_skill")

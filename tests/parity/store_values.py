@@ -71,7 +71,10 @@ def _guidance(match: re.Match[str]) -> str:
 
 
 def difference(expected: Any, actual: Any, path: str = "$") -> str | None:
-    """Where an outcome parts from what was recorded; None when it does not."""
+    """Where an outcome parts from what was recorded; None when it does not.
+
+    `_text` in an outcome is what must mention something; `_also` says the same in other shapes.
+    """
     if isinstance(expected, dict) and "$digest" in expected:
         found = digest(actual) if isinstance(actual, str) else actual
         return difference(expected["$digest"], found, path)
@@ -111,6 +114,9 @@ def _dicts(expected: dict[str, Any], actual: dict[str, Any], path: str) -> str |
         elif key == "under":
             if wanted not in message:
                 return f"{path}: {shown(message)} does not say {wanted}"
+        elif key not in actual and key in actual.get("_also", {}):
+            if found := difference(wanted, actual["_also"][key], f"{path}.{key}"):
+                return found
         elif key not in actual:
             return f"{path}.{key}: missing, expected {shown(wanted)}; {shown(message)}"
         elif found := difference(wanted, actual[key], f"{path}.{key}"):
