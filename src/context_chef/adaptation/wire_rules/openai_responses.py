@@ -132,7 +132,7 @@ def call_unanswered(request: Request) -> Iterator[Finding]:
     "output-orphan",
     "Every output has its call, earlier in `input` or in the stored state.",
     gist="No tool call found for function call output with call_id call_…",
-    source="continuedev/continue#10092, langchain-ai/langchain#34282; client tool search: recording",
+    source="continuedev/continue#10092, langchain-ai/langchain#34282; recording",
     sureness="A",
     repair="The output is moved behind its call, or told as text when there is none.",
     passing=_asking(_HELLO, _call(), _output()),
@@ -185,7 +185,7 @@ def call_id(request: Request) -> Iterator[Finding]:
     source="Wei-Shaw/sub2api#3981",
     sureness="A",
     repair="The id is left out.",
-    passing=_asking(_HELLO, _call(id="fc_1"), _output()),
+    passing=_asking(_HELLO, {**_call(), "id": "fc_1"}, _output()),
     failing=_asking(_HELLO, {**_call(), "id": "call_1"}, _output()),
 )
 def item_id_prefix(request: Request) -> Iterator[Finding]:
@@ -503,7 +503,7 @@ def format_name(request: Request) -> Iterator[Finding]:
 
 @_BOOK.rule(
     "range",
-    "`max_output_tokens` is at least 16; temperature is 0 to 2, top_p 0 to 1, top_logprobs 0 to 20.",
+    "`max_output_tokens` is at least 16, temperature 0 to 2, top_p 0 to 1, top_logprobs 0 to 20.",
     gist="integer below minimum value. Expected a value >= 16",
     source="recording",
     sureness="A",

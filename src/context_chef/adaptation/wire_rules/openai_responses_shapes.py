@@ -7,7 +7,8 @@ from context_chef.adaptation.wire_rules.shapes import ShapeTable
 OPENAI_RESPONSES_SHAPES = ShapeTable(
     """
 Item = EasyMessage|InputMessage|OutputMessage|FunctionCall|FunctionCallOutput
-    |CustomCall|CustomCallOutput|Reasoning|Compaction|CompactionTrigger|ItemReference|FileSearchCall|WebSearchCall
+    |CustomCall|CustomCallOutput|Reasoning|Compaction|CompactionTrigger|ItemReference
+    |FileSearchCall|WebSearchCall
     |ComputerCall|ComputerCallOutput|ToolSearchCall|ToolSearchOutput|AdditionalTools
     |ConfigurationUpdate|ImageGenerationCall|CodeInterpreterCall|LocalShellCall
     |LocalShellCallOutput|ShellCall|ShellCallOutput|ApplyPatchCall|ApplyPatchCallOutput

@@ -1,0 +1,205 @@
+"""Holds finished payloads against the rules: one by one, and over the turns of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.profiles import Profiles, profile_for
+from context_chef.adaptation.wire_rules.anthropic import ANTHROPIC_RULES
+from context_chef.adaptation.wire_rules.gemini import GEMINI_RULES
+from context_chef.adaptation.wire_rules.gemini_view import rest_body
+from context_chef.adaptation.wire_rules.json_access import as_list, as_map, as_text
+from context_chef.adaptation.wire_rules.openai_chat import OPENAI_CHAT_RULES
+from context_chef.adaptation.wire_rules.openai_responses import OPENAI_RESPONSES_RULES
+from context_chef.adaptation.wire_rules.plain import TooDeep, plain
+from context_chef.adaptation.wire_rules.rule import (
+    ANTHROPIC_VERSION,
+    Fault,
+    Request,
+    Target,
+    WireRule,
+    run,
+)
+from context_chef.adaptation.wire_rules.sequence import SEQUENCE_RULES
+from context_chef.adaptation.wire_rules.shape_rules import SHAPE_RULES, SHAPES
+from context_chef.errors import SettingsError, nearest
+
+RULES: Mapping[Target, tuple[WireRule, ...]] = {
+    "openai": (SHAPE_RULES["openai"], *OPENAI_CHAT_RULES),
+    "openai-responses": (
+        SHAPE_RULES["openai-responses"],
+        *OPENAI_RESPONSES_RULES,
+        *SEQUENCE_RULES["openai-responses"],
+    ),
+    "anthropic": (SHAPE_RULES["anthropic"], *ANTHROPIC_RULES, *SEQUENCE_RULES["anthropic"]),
+    "gemini": (SHAPE_RULES["gemini"], *GEMINI_RULES),
+}
+"""Every rule of each target, its shape first, those over turns last."""
+
+_CALL_OPTIONS = ("extra_headers", "extra_query", "extra_body", "timeout")
+"""Arguments of an SDK call that are no part of the body."""
+
+
+def _target(target: str) -> Target:
+    if target not in RULES:
+        raise SettingsError(
+            f"There are no wire rules for target {target!r}. {nearest(target, RULES)}"
+        )
+    return target
+
+
+def check_payload(
+    target: str,
+    payload: Any,
+    *,
+    model: str | None = None,
+    profile: ModelProfile | None = None,
+    profiles: Profiles = (),
+    api_version: str | None = None,
+    warnings: bool = False,
+) -> list[Fault]:
+    """What is wrong with that payload: empty when the provider would accept it.
+
+    `payload` is the HTTP body or the keyword arguments of the official SDK call, with SDK objects
+    or plain data inside. `model` is needed where the payload names none (Gemini's REST body,
+    Bedrock) and wins over the one named; a `profile` given outright wins over both. Rules that depend on the model say nothing about a model that
+    nobody knows. `api_version` is Anthropic's. With `warnings`, what is accepted but pointless or
+    disputed is reported too. Never raises for a payload, whatever it is; an unknown target is a
+    SettingsError.
+    """
+    known = _target(target)
+    request, faults = _open(
+        known, payload, model=model, profile=profile, profiles=profiles, api_version=api_version
+    )
+    if request is None:
+        return faults
+    shape = SHAPE_RULES[known]
+    differences = SHAPES[known].check(request.body)
+    faults = [Fault(rule=shape.id, path=each.path, message=each.message) for each in differences]
+    if not any(each.breaking for each in differences):
+        for rule in RULES[known]:
+            if rule is not shape and not rule.over_turns:
+                faults += run(rule, request)
+    return [fault for fault in faults if warnings or fault.severity == "error"]
+
+
+def check_sequence(
+    target: str,
+    payloads: Iterable[Any],
+    *,
+    model: str | None = None,
+    profile: ModelProfile | None = None,
+    profiles: Profiles = (),
+    api_version: str | None = None,
+    warnings: bool = False,
+) -> list[Fault]:
+    """What is wrong with the payloads of a session's successive turns.
+
+    Each is judged as by `check_payload`; on top come the rules over turns. Paths begin with the
+    index of the payload: `[2].messages[1]`.
+    """
+    known = _target(target)
+    requests: list[Request | None] = []
+    faults: list[Fault] = []
+    for index, payload in enumerate(payloads):
+        found = check_payload(
+            known,
+            payload,
+            model=model,
+            profile=profile,
+            profiles=profiles,
+            api_version=api_version,
+            warnings=warnings,
+        )
+        faults += [_at(index, fault) for fault in found]
+        broken = any(fault.rule == f"{known}/shape" for fault in found)
+        request = None
+        if not broken:
+            request, _ = _open(
+                known,
+                payload,
+                model=model,
+                profile=profile,
+                profiles=profiles,
+                api_version=api_version,
+            )
+        requests.append(request)
+    for rule in SEQUENCE_RULES.get(known, ()):
+        faults += [fault for fault in run(rule, requests) if warnings or fault.severity == "error"]
+    return faults
+
+
+def _at(index: int, fault: Fault) -> Fault:
+    path = f"[{index}].{fault.path}" if fault.path else f"[{index}]"
+    return Fault(rule=fault.rule, path=path, message=fault.message, severity=fault.severity)
+
+
+def _open(
+    target: Target,
+    payload: Any,
+    *,
+    model: str | None,
+    profile: ModelProfile | None,
+    profiles: Profiles,
+    api_version: str | None,
+) -> tuple[Request | None, list[Fault]]:
+    """The payload as a request, or why it is none."""
+    shape = SHAPE_RULES[target].id
+    try:
+        opened = plain(payload)
+    except TooDeep:
+        return None, [Fault(rule=shape, path="", message="it nests deeper than any provider takes")]
+    if not isinstance(opened, Mapping):
+        return None, [Fault(rule=shape, path="", message="a payload is a JSON object")]
+    body = dict(as_map(opened))
+    headers = as_map(body.get("extra_headers"))
+    extra = as_map(body.get("extra_body"))
+    for key in _CALL_OPTIONS:
+        body.pop(key, None)
+    body |= extra
+    version = api_version
+    betas: frozenset[str] = frozenset()
+    if target == "anthropic":
+        betas = _betas(body, headers)
+        version = version or _header(headers, "anthropic-version")
+        _open_cloud(body, model)
+    elif target == "gemini":
+        body = rest_body(body)
+    name = model or as_text(body.get("model"))
+    if profile is None:
+        profile = profile_for(name, target, profiles=profiles)
+    request = Request(
+        body,
+        model=name,
+        profile=profile,
+        betas=betas,
+        api_version=version or ANTHROPIC_VERSION,
+    )
+    return request, []
+
+
+def _header(headers: Mapping[str, Any], name: str) -> str:
+    return next((as_text(headers[key]) for key in headers if key.lower() == name), "")
+
+
+def _betas(body: Mapping[str, Any], headers: Mapping[str, Any]) -> frozenset[str]:
+    """The beta features that a request names: as argument, as header, in a Bedrock body."""
+    named = [*as_list(body.get("betas")), *as_list(body.get("anthropic_beta"))]
+    named += _header(headers, "anthropic-beta").split(",")
+    return frozenset(beta.strip() for beta in named if isinstance(beta, str) and beta.strip())
+
+
+def _open_cloud(body: dict[str, Any], model: str | None) -> None:
+    """Bedrock and Vertex AI name the model in the address and the API version in the body."""
+    if "anthropic_version" in body:
+        del body["anthropic_version"]
+        body.pop("anthropic_beta", None)
+        body.setdefault("model", model or "")
+
+
+def all_rules(targets: Sequence[Target] = ()) -> tuple[WireRule, ...]:
+    """The rules of these targets, of all of them by default."""
+    wanted = targets or tuple(RULES)
+    return tuple(rule for target in wanted for rule in RULES[target])
