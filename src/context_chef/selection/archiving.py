@@ -40,12 +40,12 @@ async def store_span(archive: Any, span: Sequence[Message]) -> str:
     """
     uri: object
     if callable(archive):
-        uri = await settle(cast(Any, archive(tuple(span))))
+        uri = await settle(archive(tuple(span)))
     else:
         named = cast(Any, archive)
         store = named["store"] if isinstance(archive, Mapping) else named.store
         info = SpanInfo(message_count=len(span))
-        uri = await settle(cast(Any, store(serialize_span(span), info)))
+        uri = await settle(store(serialize_span(span), info))
     if not isinstance(uri, str) or not uri:
         raise ContextChefError(f"the archive answered {uri!r} instead of an address.")
     return uri

@@ -243,7 +243,7 @@ def check_strategy(name: str, value: object) -> None:
     if isinstance(getattr(value, "name", None), str) and callable(getattr(value, "apply", None)):
         return
     raise SettingsError(
-        f"`{name}` cannot be {value!r}: a strategy has a `name` and an `apply(input)`. Built in are "
+        f"`{name}` cannot be {value!r}: a strategy has a `name` and an `apply(input)`. Built in: "
         "summarize(), anchored(), reset(), server(), chain(), background() and clear()."
     )
 

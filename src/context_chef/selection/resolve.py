@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -72,7 +73,8 @@ def resolve_overflow_strategy(
         if config.compression_model is not None:
             warn(SERVER_AND_MODEL)
         return server(managed.get("server"), fallback=strategy)
-    if config.compression_model is None and config.tokenizer is None:
+    bounded = math.isfinite(config.context_window)
+    if bounded and config.compression_model is None and config.tokenizer is None:
         warn(NO_COMPRESSION_MODEL)
     return strategy
 

@@ -1,0 +1,135 @@
+"""① What goes into the window: counting, budget, overflow strategies, and which tools are shown."""
+
+from context_chef.prompts.handoff import render_handoff_notice
+from context_chef.selection.anchored import Anchored, anchored
+from context_chef.selection.background import Background, background
+from context_chef.selection.breaker import Breaker
+from context_chef.selection.chain import Chain, chain
+from context_chef.selection.clear import Clear, clear
+from context_chef.selection.clearing import ClearTarget, ToolResultClearing, compact_messages
+from context_chef.selection.counting import (
+    Counter,
+    MessageCounter,
+    TokenizerLike,
+    resolve_tokenizer,
+    text_tokenizer,
+)
+from context_chef.selection.durable import (
+    CompactionPlan,
+    compact_history,
+    compact_history_sync,
+    plan_compaction,
+    summarize_history,
+    summarize_history_sync,
+)
+from context_chef.selection.exact import ExactTokenizer, exact_tokenizer
+from context_chef.selection.flatten import flatten_for_compression
+from context_chef.selection.gate import ToolVerdict
+from context_chef.selection.janitor import Janitor, JanitorState, JanitorTurn
+from context_chef.selection.janitor_config import (
+    CompressionModel,
+    CompressionOptions,
+    HandoffConfig,
+    JanitorConfig,
+    OverflowConfig,
+    validate_handoff_config,
+)
+from context_chef.selection.media_cost import image_tokens, media_tokens
+from context_chef.selection.overflow_pass import BeforeCompress, CompressDetails
+from context_chef.selection.pool import (
+    CompressTuning,
+    JanitorPool,
+    JanitorPoolConfig,
+    SessionPool,
+    create_janitor_pool,
+    dedupe_construction_warnings,
+    normalize_session_key,
+)
+from context_chef.selection.prune_rules import PrunedTools
+from context_chef.selection.pruner import Pruner, PrunerConfig
+from context_chef.selection.reset import Reset, reset
+from context_chef.selection.resolve import resolve_overflow_strategy
+from context_chef.selection.server import (
+    Server,
+    ServerFields,
+    anthropic_server_context_management,
+    is_server_strategy,
+    server,
+)
+from context_chef.selection.strategy import OverflowStrategy, Runner
+from context_chef.selection.summarize import Summarize, summarize
+from context_chef.selection.summary import CompressionCheck
+from context_chef.selection.summary_message import render_summary_message
+from context_chef.selection.tool_groups import ToolGroup
+from context_chef.selection.tool_selector import select_tools, select_tools_sync
+
+__all__ = [
+    "Anchored",
+    "Background",
+    "BeforeCompress",
+    "Breaker",
+    "Chain",
+    "Clear",
+    "ClearTarget",
+    "CompactionPlan",
+    "CompressDetails",
+    "CompressTuning",
+    "CompressionCheck",
+    "CompressionModel",
+    "CompressionOptions",
+    "Counter",
+    "ExactTokenizer",
+    "HandoffConfig",
+    "Janitor",
+    "JanitorConfig",
+    "JanitorPool",
+    "JanitorPoolConfig",
+    "JanitorState",
+    "JanitorTurn",
+    "MessageCounter",
+    "OverflowConfig",
+    "OverflowStrategy",
+    "PrunedTools",
+    "Pruner",
+    "PrunerConfig",
+    "Reset",
+    "Runner",
+    "Server",
+    "ServerFields",
+    "SessionPool",
+    "Summarize",
+    "TokenizerLike",
+    "ToolGroup",
+    "ToolResultClearing",
+    "ToolVerdict",
+    "anchored",
+    "anthropic_server_context_management",
+    "background",
+    "chain",
+    "clear",
+    "compact_history",
+    "compact_history_sync",
+    "compact_messages",
+    "create_janitor_pool",
+    "dedupe_construction_warnings",
+    "exact_tokenizer",
+    "flatten_for_compression",
+    "image_tokens",
+    "is_server_strategy",
+    "media_tokens",
+    "normalize_session_key",
+    "plan_compaction",
+    "render_handoff_notice",
+    "render_summary_message",
+    "reset",
+    "resolve_overflow_strategy",
+    "resolve_tokenizer",
+    "select_tools",
+    "select_tools_sync",
+    "server",
+    "summarize",
+    "summarize_history",
+    "summarize_history_sync",
+    "text_tokenizer",
+    "validate_handoff_config",
+]
