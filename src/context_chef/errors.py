@@ -23,6 +23,7 @@ class ContextChefError(Exception):
     ├── SkillError            a skill that cannot be loaded, found or shown
     ├── ToolError             a tool definition or group that cannot be used
     │   └── UnknownToolError      a tool call that is not ours
+    ├── UnusableAnswerError   a summarising model's answer that is cut off, empty or refused
     ├── CompileAborted        a passed-in token asked the compile to stop
     ├── AsyncRequiredError    a `*_sync()` call met a part that has to wait
     └── MissingExtraError     an optional dependency is not installed
@@ -124,6 +125,17 @@ class ToolError(ContextChefError, ValueError):
 
 class UnknownToolError(ToolError, LookupError):
     """A tool call that is not ours."""
+
+
+class UnusableAnswerError(ContextChefError):
+    """A summarising model's answer that cannot stand for anything.
+
+    `reason` is `truncated`, `empty`, `refused` or `unfinished`.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class CompileAborted(ContextChefError):
