@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias, cast
 
 from context_chef.adaptation.media import normal_media
+from context_chef.adaptation.message_memo import Memos, fresh
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.openai_content import (
     Draft,
     Piece,
     note_foreign,
+    placed,
     wrap_first,
     written_arguments,
 )
@@ -27,7 +30,6 @@ from context_chef.adaptation.openai_media import (
 )
 from context_chef.adaptation.tool_names import wire_name
 from context_chef.ir.blocks import (
-    Block,
     Media,
     Opaque,
     PlainText,
@@ -57,9 +59,26 @@ _OFFICIAL_FIELDS: Final = frozenset(
     {"role", "name", "refusal", "audio", "function_call", "annotations", "parsed", "tool_calls"}
 )
 
+Words: TypeAlias = Text | ToolCall | Thinking | RedactedThinking | Opaque
+
+
+@dataclass(slots=True)
+class Made:
+    """What one message becomes, without regard to those around it. Shared: never changed."""
+
+    draft: Draft
+    row: dict[str, Any]
+    calls: tuple[ToolCall, ...] = ()
+    answers: ToolCall | None = None
+    """The call that it was written as the answer of."""
+    media: list[Piece] = field(default_factory=list[Piece])
+    """What goes to the user's side, behind the whole run of messages of its role."""
+    notes: Notes = field(default_factory=lambda: Notes(WIRE))
+    """Places in here begin at the message."""
+
 
 class ChatWriter:
-    """Writes one conversation. Holds what it reports and what waits for its place."""
+    """Writes one conversation."""
 
     def __init__(
         self,
@@ -68,31 +87,71 @@ class ChatWriter:
         preserve_thinking: bool,
         mend: bool,
         names: Mapping[str, str],
+        memos: Memos[Made],
     ) -> None:
         self.notes = Notes(WIRE)
         self._profile = profile
-        self._official = profile is not None and bool(_OFFICIAL_MODEL.match(profile.name))
         self._marks = profile is not None and profile.cache.explicit_marks
-        self._preserve_thinking = preserve_thinking
-        self._mend = mend
-        self._names = names
+        self._messages = _MessageWriter(
+            profile=profile, preserve_thinking=preserve_thinking, mend=mend, names=names
+        )
+        renamed = tuple(sorted((k, v) for k, v in names.items() if k != v))
+        self._memo = memos.of((profile, preserve_thinking, mend, renamed))
         self._calls: dict[str, ToolCall] = {}
         self._drafts: list[Draft] = []
-        self._waiting: list[Piece] = []
-        self._waiting_for = ""
+        self._rows: list[dict[str, Any]] = []
 
     def write(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        """The wire messages."""
+        """The wire messages, built freshly."""
+        waiting: list[Piece] = []
+        waits_for = ""
         for index, message in enumerate(messages):
-            if self._waiting and message.role != self._waiting_for:
-                self._place_media()
-            where = f"messages[{index}]"
+            if waiting and message.role != waits_for:
+                self._add(Draft(role="user", pieces=waiting))
+                waiting = []
             if message.prefill and message.role == "assistant" and not message.tool_calls:
                 self._degrade(message)
-            else:
-                self._drafts.append(self._draft(message, where))
-        self._place_media()
-        return [draft.chat(self._marks) for draft in self._drafts]
+                continue
+            made = self._made(message, index)
+            self._drafts.append(made.draft)
+            self._rows.append(fresh(made.row))
+            if made.media:
+                waiting = [*waiting, *made.media]
+                waits_for = message.role
+        if waiting:
+            self._add(Draft(role="user", pieces=waiting))
+        return self._rows
+
+    def _made(self, message: Message, index: int) -> Made:
+        call = self._calls.get(message.tool_call_id or "") if message.role == "tool" else None
+        made = self._memo.get(message)
+        if made is None or made.answers is not call:
+            made = self._messages.make(message, call)
+            made.row = made.draft.chat(self._marks)
+            self._memo.put(message, made)
+        for each in made.calls:
+            self._calls[each.id] = each
+        self.notes.diagnostics.extend(placed(made.notes.diagnostics, f"messages[{index}]"))
+        self.notes.repairs.extend(placed(made.notes.repairs, f"messages[{index}]"))
+        return made
+
+    def _add(self, draft: Draft) -> None:
+        self._drafts.append(draft)
+        self._rows.append(fresh(draft.chat(self._marks)))
+
+    def _degrade(self, message: Message) -> None:
+        """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
+        if not message.content:
+            return
+        piece = Piece(text=prefill_enforcement(message.text), generated=True)
+        for at in range(len(self._drafts) - 1, -1, -1):
+            draft = self._drafts[at]
+            if draft.role in ("user", "system", "developer"):
+                longer = replace(draft, pieces=[*draft.pieces, piece])
+                self._drafts[at] = longer
+                self._rows[at] = fresh(longer.chat(self._marks))
+                return
+        self._add(Draft(role="user", pieces=[piece]))
 
     def judge_tools(self, wire: Sequence[Mapping[str, Any]]) -> None:
         """Says so when the model takes no tools on this endpoint."""
@@ -122,41 +181,79 @@ class ChatWriter:
                 '`reasoning_effort`, or with "none".',
             )
 
-    # Messages ------------------------------------------------------------------------------
 
-    def _draft(self, message: Message, where: str) -> Draft:
+class _MessageWriter:
+    """Writes single messages. Holds the one that is being written."""
+
+    def __init__(
+        self,
+        *,
+        profile: ModelProfile | None,
+        preserve_thinking: bool,
+        mend: bool,
+        names: Mapping[str, str],
+    ) -> None:
+        self.notes = Notes(WIRE)
+        self._profile = profile
+        self._official = profile is not None and bool(_OFFICIAL_MODEL.match(profile.name))
+        self._marks = profile is not None and profile.cache.explicit_marks
+        self._preserve_thinking = preserve_thinking
+        self._mend = mend
+        self._names = names
+        self._media_apart: list[Piece] = []
+
+    def make(self, message: Message, call: ToolCall | None) -> Made:
+        """What the message becomes. `call` is the one that a tool's message answers."""
+        self.notes = Notes(WIRE)
+        self._media_apart = []
+        draft = self._draft(message, call)
+        return Made(
+            draft=draft,
+            row={},
+            calls=message.tool_calls,
+            answers=call,
+            media=self._media_apart,
+            notes=self.notes,
+        )
+
+    def _draft(self, message: Message, call: ToolCall | None) -> Draft:
         native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)
         fields = {key: thaw(value) for key, value in native.items() if key[:1] != "_"}
         role = str(fields.pop("role", message.role))
         if self._official:
             for key in [key for key in fields if key not in _OFFICIAL_FIELDS]:
-                self._dropped("field-dropped", f"{where}.{key}", f"OpenAI takes no `{key}`")
+                self._dropped("field-dropped", f".{key}", f"OpenAI takes no `{key}`")
                 del fields[key]
-        note_foreign(self.notes, message.native, WIRE, where)
+        note_foreign(self.notes, message.native, WIRE, "")
         draft = Draft(role=role, fields=fields, spelled=str(native.get("_content", "")))
         if message.name is not None:
-            self._name(message, draft, where)
+            self._name(message, draft)
         for at, block in enumerate(message.content):
-            self._block(block, message, draft, f"{where}.content[{at}]")
+            where = f".content[{at}]"
+            if isinstance(block, Media):
+                self._media(block, message, call, draft, where)
+            else:
+                self._block(block, message, draft, where)
+            if block.cache is not None and draft.pieces and message.role != "assistant":
+                draft.pieces[-1].marked = True
         if message.role == "tool":
-            self._result(message, draft)
+            self._result(message, call, draft)
         if message.cache is not None and draft.pieces and message.role != "assistant":
             draft.pieces[-1].marked = True
         return draft
 
-    def _name(self, message: Message, draft: Draft, where: str) -> None:
+    def _name(self, message: Message, draft: Draft) -> None:
         name = message.name or ""
         if message.role == "tool":
             name = self._names.get(name, name)
         if not _NAME.fullmatch(name):
             name = _NOT_IN_NAME.sub("_", name)[:64]
-            self.notes.repair("name-field", f"{where}.name", f"{message.name!r} goes as {name!r}")
+            self.notes.repair("name-field", ".name", f"{message.name!r} goes as {name!r}")
         if name:
             draft.fields["name"] = name
 
-    def _result(self, message: Message, draft: Draft) -> None:
+    def _result(self, message: Message, call: ToolCall | None, draft: Draft) -> None:
         call_id = message.tool_call_id or ""
-        call = self._calls.get(call_id)
         if draft.role != "function" and call is not None and _form(call) == "function_call":
             draft.role = "function"  # an answer in the form of its call
             draft.fields.setdefault("name", self._name_of(call))
@@ -164,35 +261,17 @@ class ChatWriter:
             draft.fields.setdefault("name", call_id)
         elif call_id or self._mend:
             draft.fields["tool_call_id"] = call_id
-        if self._waiting_for == "tool" and self._waiting and not draft.pieces:
+        if self._media_apart and not draft.pieces:
             draft.pieces.append(Piece(text=RESULT_MEDIA_FOLLOW))
         if message.is_error:
             wrap_first(draft.pieces, failed_result)
 
-    def _degrade(self, message: Message) -> None:
-        """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
-        if not message.content:
-            return
-        piece = Piece(text=prefill_enforcement(message.text), generated=True)
-        for draft in reversed(self._drafts):
-            if draft.role in ("user", "system", "developer"):
-                draft.pieces.append(piece)
-                return
-        self._drafts.append(Draft(role="user", pieces=[piece]))
-
-    def _place_media(self) -> None:
-        if self._waiting:
-            self._drafts.append(Draft(role="user", pieces=self._waiting))
-            self._waiting = []
-
     # Blocks --------------------------------------------------------------------------------
 
-    def _block(self, block: Block, message: Message, draft: Draft, where: str) -> None:
+    def _block(self, block: Words, message: Message, draft: Draft, where: str) -> None:
         match block:
             case Text():
                 self._text(block, draft)
-            case Media():
-                self._media(block, message, draft, where)
             case ToolCall():
                 self._call(block, draft, where)
             case Thinking():
@@ -204,8 +283,6 @@ class ChatWriter:
                 self._dropped(code, where, "reasoning that only its provider can read")
             case Opaque():
                 self._opaque(block, message, draft, where)
-        if block.cache is not None and draft.pieces and message.role != "assistant":
-            draft.pieces[-1].marked = True
 
     def _text(self, block: Text, draft: Draft) -> None:
         native: Mapping[str, Any] = block.native.get(WIRE, EMPTY)
@@ -229,7 +306,6 @@ class ChatWriter:
         return fields
 
     def _call(self, call: ToolCall, draft: Draft, where: str) -> None:
-        self._calls[call.id] = call
         name = self._name_of(call)
         if _form(call) == "custom":
             entry: dict[str, Any] = {"name": name, "input": call.arguments}
@@ -263,7 +339,9 @@ class ChatWriter:
 
     def _opaque(self, block: Opaque, message: Message, draft: Draft, where: str) -> None:
         value = block.value
-        if block.provider == WIRE:
+        if block.provider == WIRE and self._official:
+            self._dropped("block-dropped", where, f"OpenAI takes no part `{block.kind}`")
+        elif block.provider == WIRE:
             draft.pieces.append(Piece(part=thaw(value)))
         elif block.provider == "anthropic" and block.kind == "compaction":
             summary = value.get("content")
@@ -280,7 +358,9 @@ class ChatWriter:
 
     # Media ---------------------------------------------------------------------------------
 
-    def _media(self, block: Media, message: Message, draft: Draft, where: str) -> None:
+    def _media(
+        self, block: Media, message: Message, call: ToolCall | None, draft: Draft, where: str
+    ) -> None:
         media = normal_media(block)
         native: Mapping[str, Any] = media.native.get(WIRE, EMPTY)
         inline = native.get("_inline") is True and not self._official
@@ -291,18 +371,15 @@ class ChatWriter:
             self._dropped("media-dropped", where, f"{media.kind} in an assistant message")
             draft.pieces.append(Piece(text=omission(media, "OpenAI takes none from the assistant")))
         else:
-            if not self._waiting or self._waiting_for != message.role:
-                self._place_media()
-            self._waiting_for = message.role
-            label = INSTRUCTION_MEDIA
-            if message.role == "tool":
-                call = self._calls.get(message.tool_call_id or "")
-                label = result_media_label(
-                    message.name or (call.name if call else "") or message.tool_call_id or "tool"
-                )
-            if not any(waiting.text == label for waiting in self._waiting[-2:]):
-                self._waiting.append(Piece(text=label, generated=True))
-            self._waiting.append(piece)
+            if not self._media_apart:
+                self._media_apart.append(Piece(text=self._label(message, call), generated=True))
+            self._media_apart.append(piece)
+
+    def _label(self, message: Message, call: ToolCall | None) -> str:
+        if message.role != "tool":
+            return INSTRUCTION_MEDIA
+        named = message.name or (call.name if call is not None else "")
+        return result_media_label(named or message.tool_call_id or "tool")
 
     def _media_piece(self, media: Media, where: str) -> Piece:
         """The part that shows this, or the words that say why it is not shown."""
@@ -344,8 +421,8 @@ class ChatWriter:
 
 def reasoning_text(item: Mapping[str, Any]) -> str:
     """The readable words of a Responses reasoning item: its summary, else its content."""
-    for field in ("summary", "content"):
-        parts: Any = item.get(field)
+    for key in ("summary", "content"):
+        parts: Any = item.get(key)
         if not isinstance(parts, list):
             continue
         found: list[str] = []

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from context_chef.adaptation.media import normal_media
+from context_chef.adaptation.message_memo import Memos
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.openai_content import (
     Piece,
     note_foreign,
+    placed,
     wrap_first,
     written_arguments,
 )
@@ -49,18 +52,36 @@ from context_chef.prompts.adaptation import (
 from context_chef.prompts.guardrails import prefill_enforcement
 
 
+@dataclass(slots=True)
+class Made:
+    """What one message becomes, without regard to those around it. Shared: never changed."""
+
+    items: list[Item] = field(default_factory=list[Item])
+    instruction: str | None = None
+    """The words of a system message that goes into `instructions`."""
+    calls: tuple[ToolCall, ...] = ()
+    answers: ToolCall | None = None
+    """The call that it was written as the answer of."""
+    notes: Notes = field(default_factory=lambda: Notes(WIRE))
+    """Places in here begin at the message."""
+
+
 class ItemWriter:
-    """Writes one conversation. Holds what it reports and the items so far."""
+    """Writes one conversation."""
 
     def __init__(
-        self, *, profile: ModelProfile | None, preserve_thinking: bool, mend: bool
+        self,
+        *,
+        profile: ModelProfile | None,
+        preserve_thinking: bool,
+        mend: bool,
+        memos: Memos[Made] | None = None,
     ) -> None:
         self.notes = Notes(WIRE)
         self._profile = profile
-        self._marks = profile is not None and profile.cache.explicit_marks
         self._preserve_thinking = preserve_thinking
         self._mend = mend
-        self._names: Mapping[str, str] = EMPTY
+        self._memos = memos or Memos[Made]()
         self._calls: dict[str, ToolCall] = {}
         self._items: list[Item] = []
         self._instructions: list[str] = []
@@ -71,29 +92,11 @@ class ItemWriter:
         tools: Sequence[ToolDefinition],
         request: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The body's own keys. `request` is what is known of its other ones."""
+        """The body's own keys, built freshly. `request` is what is known of its other ones."""
         converted = convert_tools(tools, target=WIRE, profile=self._profile)
         self.notes.repairs.extend(converted.repairs)
         self.notes.diagnostics.extend(converted.diagnostics)
-        self._names = converted.names
-        marked_system = self._marks and any(
-            message.role == "system" and not message.positional and _has_mark(message)
-            for message in messages
-        )
-        for index, message in enumerate(messages):
-            where = f"messages[{index}]"
-            note_foreign(self.notes, message.native, WIRE, where)
-            match message.role:
-                case "system" if not marked_system and _is_instruction(message):
-                    self._instructions.append(self._words(message, where))
-                case "system" | "user":
-                    self._message(message, where)
-                case "assistant" if _is_prefill(message):
-                    self._degrade(message)
-                case "assistant":
-                    self._assistant(message, where)
-                case "tool":
-                    self._output(message, where)
+        self._write(messages, converted.names)
         items = self._items
         if self._mend or request is not None:
             known = request or {}
@@ -113,6 +116,40 @@ class ItemWriter:
             body["tools"] = converted.wire
         return body
 
+    def _write(self, messages: Sequence[Message], names: Mapping[str, str]) -> None:
+        # A string cannot hold a breakpoint: then the whole system prompt goes as items.
+        as_items = (
+            self._profile is not None
+            and self._profile.cache.explicit_marks
+            and any(_is_marked_prompt(message) for message in messages)
+        )
+        renamed = tuple(sorted((k, v) for k, v in names.items() if k != v))
+        way = (self._profile, self._preserve_thinking, self._mend, renamed, as_items)
+        memo = self._memos.of(way)
+        writer = _MessageWriter(
+            profile=self._profile,
+            preserve_thinking=self._preserve_thinking,
+            mend=self._mend,
+            names=names,
+            system_as_items=as_items,
+        )
+        for index, message in enumerate(messages):
+            if message.role == "assistant" and _is_prefill(message):
+                self._degrade(message)
+                continue
+            call = self._calls.get(message.tool_call_id or "") if message.role == "tool" else None
+            made = memo.get(message)
+            if made is None or made.answers is not call:
+                made = writer.make(message, call)
+                memo.put(message, made)
+            for each in made.calls:
+                self._calls[each.id] = each
+            if made.instruction is not None:
+                self._instructions.append(made.instruction)
+            self._items.extend(made.items)
+            self.notes.diagnostics.extend(placed(made.notes.diagnostics, f"messages[{index}]"))
+            self.notes.repairs.extend(placed(made.notes.repairs, f"messages[{index}]"))
+
     def _input(self, messages: Sequence[Message], items: Sequence[Item]) -> Any:
         rows = [item.row() for item in items]
         if len(rows) != 1 or messages[-1].native.get(WIRE, EMPTY).get("_content") != "input":
@@ -120,20 +157,77 @@ class ItemWriter:
         content = rows[0].get("content")
         return content if isinstance(content, str) else rows
 
-    # What the user, the system and tools said -------------------------------------------------
+    def _degrade(self, message: Message) -> None:
+        """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
+        if not message.content:
+            return
+        text = prefill_enforcement(message.text)
+        piece = Piece(text=text, generated=True)
+        for at in range(len(self._items) - 1, -1, -1):
+            item = self._items[at]
+            if item.fields.get("role") == "user":
+                self._items[at] = item.changed(pieces=[*item.pieces, piece])
+                return
+        if self._mend and not self._items:
+            row = {"type": "message", "role": "user", "content": ""}
+            self._items.append(Item(row, pieces=[piece]))
+        else:
+            self._instructions.append(text)
 
-    def _words(self, message: Message, where: str) -> str:
-        pieces = self._pieces(message, where)
-        return "\n\n".join(piece.text for piece in pieces if piece.text)
 
-    def _message(self, message: Message, where: str) -> None:
+class _MessageWriter:
+    """Writes single messages. Holds the items and notes of the one that is being written."""
+
+    def __init__(
+        self,
+        *,
+        profile: ModelProfile | None,
+        preserve_thinking: bool,
+        mend: bool,
+        names: Mapping[str, str],
+        system_as_items: bool,
+    ) -> None:
+        self.notes = Notes(WIRE)
+        self._profile = profile
+        self._marks = profile is not None and profile.cache.explicit_marks
+        self._preserve_thinking = preserve_thinking
+        self._mend = mend
+        self._names = names
+        self._system_as_items = system_as_items
+        self._items: list[Item] = []
+
+    def make(self, message: Message, call: ToolCall | None) -> Made:
+        """What the message becomes. `call` is the one that a tool's message answers."""
+        self.notes = Notes(WIRE)
+        self._items = []
+        note_foreign(self.notes, message.native, WIRE, "")
+        instruction: str | None = None
+        match message.role:
+            case "system" if not self._system_as_items and _is_instruction(message):
+                pieces = self._pieces(message)
+                instruction = "\n\n".join(piece.text for piece in pieces if piece.text)
+            case "system" | "user":
+                self._message(message)
+            case "assistant":
+                self._assistant(message)
+            case "tool":
+                self._output(message, call)
+        return Made(
+            items=self._items,
+            instruction=instruction,
+            calls=message.tool_calls,
+            answers=call,
+            notes=self.notes,
+        )
+
+    def _message(self, message: Message) -> None:
         native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)
         role = native.get("role") or message.native.get("openai", EMPTY).get("role") or message.role
         row: dict[str, Any] = {} if native.get("_typed") is False else {"type": "message"}
         row["role"] = str(role) if role != "function" else message.role
         row["content"] = ""
         row.update(_wire_fields(native, "role"))
-        pieces = self._pieces(message, where)
+        pieces = self._pieces(message)
         if len(pieces) == 1 and pieces[0].part is not None and native.get("_item") is None:
             value = pieces[0].part
             if value.get("type") == "additional_tools":
@@ -143,17 +237,16 @@ class ItemWriter:
         spelled = str(native.get("_content", ""))
         self._items.append(Item(row, pieces=pieces, spelled=spelled, marks=self._marks))
 
-    def _output(self, message: Message, where: str) -> None:
+    def _output(self, message: Message, call: ToolCall | None) -> None:
         native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)
         call_id = message.tool_call_id or ""
-        call = self._calls.get(call_id)
         kind = native.get("type")
         if call is not None:
             kind = OUTPUT_OF.get(_kind(call), kind)
         row: dict[str, Any] = {"type": kind or "function_call_output", "call_id": call_id}
         row["output"] = ""
         row.update(_wire_fields(native, "type"))
-        pieces = self._pieces(message, where)
+        pieces = self._pieces(message)
         if message.is_error:
             wrap_first(pieces, failed_result)
         self._mark_last(message, pieces)
@@ -166,25 +259,10 @@ class ItemWriter:
         if message.cache is not None and pieces:
             pieces[-1].marked = True
 
-    def _degrade(self, message: Message) -> None:
-        """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
-        if not message.content:
-            return
-        text = prefill_enforcement(message.text)
-        for item in reversed(self._items):
-            if item.fields.get("role") == "user":
-                item.pieces.append(Piece(text=text, generated=True))
-                return
-        if self._mend and not self._items:
-            row = {"type": "message", "role": "user", "content": ""}
-            self._items.append(Item(row, pieces=[Piece(text=text, generated=True)]))
-        else:
-            self._instructions.append(text)
-
-    def _pieces(self, message: Message, where: str) -> list[Piece]:
+    def _pieces(self, message: Message) -> list[Piece]:
         pieces: list[Piece] = []
         for at, block in enumerate(message.content):
-            piece = self._piece(block, f"{where}.content[{at}]")
+            piece = self._piece(block, f".content[{at}]")
             if piece is not None:
                 piece.marked = block.cache is not None
                 pieces.append(piece)
@@ -217,11 +295,11 @@ class ItemWriter:
 
     # What the assistant said ------------------------------------------------------------------
 
-    def _assistant(self, message: Message, where: str) -> None:
+    def _assistant(self, message: Message) -> None:
         before = len(self._items)
         open_text: Item | None = None
         for at, block in enumerate(message.content):
-            path = f"{where}.content[{at}]"
+            path = f".content[{at}]"
             native: Mapping[str, Any] = block.native.get(WIRE, EMPTY)
             if isinstance(block, Text) or (isinstance(block, Opaque) and native.get("_part")):
                 if open_text is None or "_item" in native:
@@ -299,7 +377,6 @@ class ItemWriter:
         return None
 
     def _call(self, call: ToolCall, native: Mapping[str, Any], where: str) -> Item:
-        self._calls[call.id] = call
         after = native.get("_after")
         name = self._names.get(call.name) or wire_name(call.name, WIRE)
         kind = _kind(call)
@@ -393,5 +470,7 @@ def _is_prefill(message: Message) -> bool:
     return not any(isinstance(b, Opaque) and b.provider == WIRE for b in message.content)
 
 
-def _has_mark(message: Message) -> bool:
+def _is_marked_prompt(message: Message) -> bool:
+    if message.role != "system" or message.positional:
+        return False
     return message.cache is not None or any(block.cache is not None for block in message.content)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
-from context_chef.adaptation.chat_writer import WIRE, ChatWriter
+from context_chef.adaptation.chat_writer import WIRE, ChatWriter, Made
 from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.message_memo import Memos
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.openai_request import model_first, request_of, sdk_split
 from context_chef.adaptation.profiles import profile_for
@@ -34,6 +35,7 @@ class OpenAIAdapter:
 
     def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._preserve_thinking = preserve_thinking_as_text
+        self._memos = Memos[Made]()
 
     def compile(
         self,
@@ -69,6 +71,7 @@ class OpenAIAdapter:
             preserve_thinking=self._preserve_thinking or request.preserve_thinking_as_text,
             mend=mend,
             names=converted.names,
+            memos=self._memos,
         )
         body: dict[str, Any] = {"messages": writer.write(request.messages)}
         if converted.wire:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from context_chef.adaptation.call_arguments import parse_arguments
 from context_chef.adaptation.notes import Notes
 from context_chef.ir.blocks import ToolCall
 from context_chef.ir.canonical import compact_json
+from context_chef.ir.diagnostics import Diagnostic, Repair
 
 _CARRIED: Final = frozenset({"role", "id", "status", "type"})
 """Read on the other wire too, or without meaning there."""
-MARK: Final = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+_MARK: Final = "prompt_cache_breakpoint"
+N = TypeVar("N", Diagnostic, Repair)
 
 
 def note_foreign(notes: Notes, native: Mapping[str, Any], wire: str, where: str) -> None:
@@ -28,6 +32,16 @@ def note_foreign(notes: Notes, native: Mapping[str, Any], wire: str, where: str)
         )
         if names:
             notes.diagnose("native-dropped", where, f"{provider} fields: {', '.join(names)}")
+
+
+def placed(notes: Sequence[N], where: str) -> Iterator[N]:
+    """Notes about a message, with the message's own place in front of theirs."""
+    return (msgspec.structs.replace(note, where=f"{where}{note.where}") for note in notes)
+
+
+def marked_part(part: dict[str, Any]) -> dict[str, Any]:
+    """The part with a cache breakpoint behind it; its own, where it has one."""
+    return {_MARK: {"mode": "explicit"}, **part}
 
 
 @dataclass(slots=True)
@@ -104,9 +118,7 @@ class Draft:
         parts: list[dict[str, Any]] = []
         for piece in self.pieces:
             part = piece.part or {"type": "text", "text": piece.text, **piece.fields}
-            if marks and piece.marked and "prompt_cache_breakpoint" not in part:
-                part = {**part, **MARK}
-            parts.append(part)
+            parts.append(marked_part(part) if marks and piece.marked else part)
         return parts
 
 

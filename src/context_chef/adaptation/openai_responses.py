@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.conversation import Conversation
-from context_chef.adaptation.item_writer import ItemWriter
+from context_chef.adaptation.item_writer import ItemWriter, Made
+from context_chef.adaptation.message_memo import Memos
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.openai_request import model_first, request_of, sdk_split
 from context_chef.adaptation.profiles import profile_for
@@ -37,6 +38,7 @@ class OpenAIResponsesAdapter:
 
     def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._preserve_thinking = preserve_thinking_as_text
+        self._memos = Memos[Made]()
 
     def compile(
         self,
@@ -73,7 +75,7 @@ class OpenAIResponsesAdapter:
         self, profile: ModelProfile | None, *, mend: bool, preserve: bool = False
     ) -> ItemWriter:
         preserve = preserve or self._preserve_thinking
-        return ItemWriter(profile=profile, preserve_thinking=preserve, mend=mend)
+        return ItemWriter(profile=profile, preserve_thinking=preserve, mend=mend, memos=self._memos)
 
 
 def to_openai_responses(

@@ -42,6 +42,10 @@ _WIRE_FIELDS: Final = frozenset(
     }
 )  # fmt: skip
 """Message fields of OpenAI and of servers that speak its language."""
+_ANSWERS: Final = {
+    "chat.completion": "this is an answer: append its `choices[0].message` to the messages",
+    "response": "this is an answer: append its `output` to the input",
+}
 _REASONING: Final = ("reasoning_content", "reasoning", "reasoning_text")
 
 
@@ -84,8 +88,10 @@ def split_body(
             for name, item in _items(value)
             if not _left_out(item)
         }
-        if key not in body and not any(name in body for name in also):
+        answer = body.get("object") in _ANSWERS
+        if answer or (key not in body and not any(name in body for name in also)):
             hint = "wrap a single message in a list" if "role" in body else f"it has no `{key}`"
+            hint = _ANSWERS.get(str(body.get("object")), hint)
             raise InputError(f"a list of messages or a request body was expected; {hint}.")
         entries = body.pop(key, None)
         if entries is None:

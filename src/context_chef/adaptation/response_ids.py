@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from context_chef.adaptation.message_memo import fresh
 from context_chef.adaptation.notes import Notes
-from context_chef.adaptation.openai_content import MARK, Piece
+from context_chef.adaptation.openai_content import Piece, marked_part
 
 _PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 _NOT_FROM_THE_MODEL: Final = frozenset(
@@ -16,7 +17,7 @@ _NOT_FROM_THE_MODEL: Final = frozenset(
 
 @dataclass(slots=True)
 class Item:
-    """One input item in the making: its fields, and the pieces of its content."""
+    """One input item in the making: its fields, and the pieces of its content. Never changed."""
 
     fields: dict[str, Any]
     pieces: list[Piece] = field(default_factory=list[Piece])
@@ -29,6 +30,7 @@ class Item:
     """Reasoning that nothing followed when it was read."""
     marks: bool = False
     """The model reads cache breakpoints."""
+    _row: dict[str, Any] | None = None
 
     @property
     def kind(self) -> str:
@@ -45,10 +47,15 @@ class Item:
         return value if isinstance(value, str) and value else None
 
     def row(self) -> dict[str, Any]:
-        """The finished item."""
-        if self.key not in self.fields or (not self.pieces and self.fields[self.key] != ""):
-            return self.fields
-        return {**self.fields, self.key: self._content()}
+        """The finished item, built freshly."""
+        if self._row is None:
+            whole = self.key not in self.fields or (not self.pieces and self.fields[self.key] != "")
+            self._row = self.fields if whole else {**self.fields, self.key: self._content()}
+        return fresh(self._row)
+
+    def changed(self, **changes: Any) -> Item:
+        """The same item with some fields changed."""
+        return replace(self, _row=None, **changes)
 
     def _content(self) -> Any:
         marked = self.marks and any(piece.marked for piece in self.pieces)
@@ -67,9 +74,7 @@ class Item:
         else:
             kind = "output_text" if self.fields.get("role") == "assistant" else "input_text"
             part = {"type": kind, "text": piece.text, **piece.fields}
-        if self.marks and piece.marked and "prompt_cache_breakpoint" not in part:
-            part = {**part, **MARK}
-        return part
+        return marked_part(part) if self.marks and piece.marked else part
 
 
 def mend_items(
@@ -90,9 +95,7 @@ def mend_items(
     if strict:
         items = _known_ids(items, notes, store)
     items = _reasoning_with_followers(items, notes, store, strict)
-    if not stateful:
-        _without_lost_reasoning(items, notes)
-    return items
+    return items if stateful else _without_lost_reasoning(items, notes)
 
 
 def _known_ids(items: list[Item], notes: Notes, store: Any) -> list[Item]:
@@ -109,12 +112,13 @@ def _known_ids(items: list[Item], notes: Notes, store: Any) -> list[Item]:
             if item.kind == "reasoning":
                 notes.repair("item-id-duplicate", where, f"{item.id!r} stood here a second time")
                 continue
-            _strip(item, notes, "item-id-duplicate", where, "another item has it")
+            item = _strip(item, notes, "item-id-duplicate", where, "another item has it")
         elif item.id is not None:
             seen.add(item.id)
             prefix = _PREFIXES.get(item.kind)
             if prefix is not None and not item.id.startswith(prefix):
-                _strip(item, notes, "item-id-prefix", where, f"it does not begin with {prefix!r}")
+                why = f"it does not begin with {prefix!r}"
+                item = _strip(item, notes, "item-id-prefix", where, why)
         kept.append(item)
     return kept
 
@@ -126,22 +130,22 @@ def _reasoning_with_followers(
     # From the end, so that what follows is judged as it will be sent.
     for index in range(len(items) - 1, -1, -1):
         item = items[index]
+        if item.kind != "reasoning" or item.id is None:
+            kept.append(item)
+            continue
         follower = kept[-1] if kept else None
         where = f"input[{index}]"
         sealed = bool(item.fields.get("encrypted_content"))
-        if (
-            item.kind != "reasoning"
-            or item.id is None
-            or (not strict and (item.last or _may_follow(follower, need_id=False)))
-        ):
+        as_read = not strict and (item.last or _may_follow(follower, need_id=False))
+        if as_read:
             kept.append(item)
         elif store is False and not sealed:
             notes.repair("not-stored", where, f"{item.id!r} is stored nowhere and holds nothing")
         elif _may_follow(follower, need_id=store is not False):
             kept.append(item)
         elif sealed:
-            _strip(item, notes, "reasoning-follower", where, "the item it led to is not behind it")
-            kept.append(item)
+            why = "the item it led to is not behind it"
+            kept.append(_strip(item, notes, "reasoning-follower", where, why))
         else:
             message = f"{item.id!r} is left out: the item it led to is not behind it"
             notes.repair("reasoning-follower", where, message)
@@ -157,14 +161,17 @@ def _may_follow(item: Item | None, *, need_id: bool) -> bool:
     return not item.kind.endswith("_call_output") and item.kind not in _NOT_FROM_THE_MODEL
 
 
-def _without_lost_reasoning(items: list[Item], notes: Notes) -> None:
+def _without_lost_reasoning(items: list[Item], notes: Notes) -> list[Item]:
     present = {item.id for item in items if item.kind == "reasoning"}
+    kept: list[Item] = []
     for index, item in enumerate(items):
         if item.after is not None and item.id is not None and item.after not in present:
             why = f"its reasoning item {item.after!r} is not there"
-            _strip(item, notes, "reasoning-dropped", f"input[{index}]", why)
+            item = _strip(item, notes, "reasoning-dropped", f"input[{index}]", why)
+        kept.append(item)
+    return kept
 
 
-def _strip(item: Item, notes: Notes, rule: str, where: str, why: str) -> None:
+def _strip(item: Item, notes: Notes, rule: str, where: str, why: str) -> Item:
     notes.repair(rule, where, f"the id {item.id!r} is taken off: {why}")
-    item.fields = {key: value for key, value in item.fields.items() if key != "id"}
+    return item.changed(fields={key: value for key, value in item.fields.items() if key != "id"})
