@@ -18,11 +18,11 @@ from context_chef.ir.payload import Payload
 from context_chef.ir.rows import read_message, read_messages, read_system
 from context_chef.ir.tools import ToolDefinition, ToolRequest
 from context_chef.ir.transcript import Transcript
+from context_chef.persistence.backend import StorageBackend
 from context_chef.persistence.memory import Memory
 from context_chef.persistence.memory_config import MemoryConfig
 from context_chef.persistence.offload_config import OffloadConfig
 from context_chef.persistence.offloader import Offloader
-from context_chef.persistence.backend import StorageBackend
 from context_chef.persistence.store import Store
 from context_chef.pipeline.cancellation import check_token
 from context_chef.pipeline.compiler import run_stages
@@ -103,9 +103,7 @@ class ContextChef:
 
     # What the agent knows
 
-    def set_system_prompt(
-        self, prompt: str | MessageLike | Iterable[MessageLike]
-    ) -> ContextChef:
+    def set_system_prompt(self, prompt: str | MessageLike | Iterable[MessageLike]) -> ContextChef:
         """The instructions: a string, a message, or messages of any role in the order given.
 
         Raises InputError naming index and field.
@@ -153,7 +151,7 @@ class ContextChef:
         return self
 
     def clear_history(self) -> ContextChef:
-        """No conversation any more, in a fresh window. State, skills, announcements, memory stay."""
+        """No conversation any more, in a fresh window. Everything else stays."""
         with self._changing:
             self._parts.janitor.reset()
             self._change(
@@ -270,9 +268,11 @@ class ContextChef:
         request = call if isinstance(call, ToolRequest) else _tool_request(call)
         if not self.owns_tool(request.name):
             raise UnknownToolError(
-                f"The chef has no tool {request.name!r}; ask `owns_tool(name)` before `handle_tool`."
+                f"The chef has no tool {request.name!r}; ask `owns_tool` before `handle_tool`."
             )
-        return await dispatch_context_tool(self._wiring.tool_host(self.request_new_context), request)
+        return await dispatch_context_tool(
+            self._wiring.tool_host(self.request_new_context), request
+        )
 
     def handle_tool_sync(self, call: ToolRequest | Section) -> str:
         return run_sync(self.handle_tool(call))
@@ -333,7 +333,7 @@ class ContextChef:
     async def resolve_recall(
         self, uri: str, *, format: Literal["raw", "text"] = "raw"
     ) -> str | None:
-        """What is stored at a cited address; None when nothing is. `text` renders archived spans."""
+        """What is stored at a cited address, or None. `text` renders archived spans."""
         stored = await self._wiring.offloader.resolve(uri)
         if stored is None or format == "raw":
             return stored
@@ -447,7 +447,7 @@ class ContextChef:
         )
 
     def _publish(self, turn: CompileTurn) -> None:
-        """Everything that the compile changed, at once, and nothing that the caller changed since."""
+        """What the compile changed, at once, and nothing that the caller changed since."""
         with self._changing:
             if turn.janitor_turn is not None:
                 turn.janitor_turn.publish()
@@ -501,5 +501,3 @@ _NOT_OPTIONS = frozenset({"self", "unknown", "__class__"})
 def _tool_request(call: Mapping[str, Any]) -> ToolRequest:
     name = call.get("name")
     return ToolRequest(name=name if isinstance(name, str) else "", arguments=call.get("arguments"))
-
-

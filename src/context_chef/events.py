@@ -199,8 +199,6 @@ def _takes_two(observer: Observer) -> bool:
         parameters = inspect.signature(observer).parameters.values()
     except (TypeError, ValueError):
         return False
-    positional = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p for p in positional if p.default is p.empty]
     return len(required) >= 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)

@@ -33,7 +33,6 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     guardrails: Guardrails | None = None
     announcements: tuple[Announcement, ...] = ()
     skill: Mapping[str, Any] = EMPTY
-    skills: tuple[Mapping[str, Any], ...] = ()
     tools: Mapping[str, Any] = EMPTY
     janitor: Mapping[str, Any] = EMPTY
     memory: MemorySnapshot | None = None
@@ -41,6 +40,7 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     handoff_noticed: str | None = None
     sent_tails: tuple[SentTail, ...] = ()
     sent_prefixes: SentPrefixes = SentPrefixes()
+    last_volatile_tokens: float = 0
     cache_anchor: int | None = None
     version: int = VERSION
 

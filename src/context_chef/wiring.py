@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
+
+from context_chef.selection.janitor import Janitor
 
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
@@ -25,6 +26,7 @@ from context_chef.persistence.offload_config import OffloadConfig
 from context_chef.persistence.offload_messages import offload_messages
 from context_chef.persistence.offloader import Offloader
 from context_chef.persistence.store import Store
+from context_chef.pipeline.state import ChefState
 from context_chef.pipeline.turn import ChefParts, CompileSettings, TransformCache
 from context_chef.placement.skills import SkillShelf
 from context_chef.prompts.vocabulary import resolve_vocabulary
@@ -32,10 +34,10 @@ from context_chef.retrieval.context_tool import get_context_tool_definition
 from context_chef.retrieval.host import ContextHost
 from context_chef.retrieval.new_context import get_new_context_tool_definition
 from context_chef.retrieval.policy import ContextToolConfig
-from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
 from context_chef.selection.pruner import Pruner, PrunerConfig
 from context_chef.slots import BeforeAssemble, SlotBoard
+from context_chef.snapshot import ChefSnapshot
 
 T = TypeVar("T")
 
@@ -75,7 +77,9 @@ class ChefOptions:
         known = [field.name for field in dataclasses.fields(cls)]
         for name in options:
             if name not in known:
-                raise SettingsError(f"`ContextChef` has no setting {name!r}. {nearest(name, known)}")
+                raise SettingsError(
+                    f"`ContextChef` has no setting {name!r}. {nearest(name, known)}"
+                )
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -116,9 +120,7 @@ class Wiring:
             configured(PrunerConfig, options.pruner, name="pruner"), reader=_read_tool
         )
         self.skills = SkillShelf()
-        self.context_tool = configured(
-            ContextToolConfig, options.context_tool, name="context_tool"
-        )
+        self.context_tool = configured(ContextToolConfig, options.context_tool, name="context_tool")
         overflow = configured(OverflowConfig, options.overflow, name="overflow")
         self._handoff = overflow.handoff is not None
         self.parts = ChefParts(
@@ -137,7 +139,7 @@ class Wiring:
         self._library_tools = self._own_tools()
 
     def visible_tools(self) -> tuple[ToolDefinition, ...]:
-        """The tools of a compile: those that were registered and not pruned, then the chef's own."""
+        """The tools of a compile: those registered and not pruned, then the chef's own."""
         registered = self.pruner.visible_tools()
         names = {tool.name for tool in registered}
         return (*registered, *(tool for tool in self._library_tools if tool.name not in names))
@@ -174,6 +176,54 @@ class Wiring:
         if options.transform_context is not None:
             slots.use("after-assemble", options.transform_context)
 
+    async def snapshot(self, state: ChefState, label: str | None) -> ChefSnapshot:
+        """The state and the parts' own state as one value."""
+        memory = self.parts.memory
+        return ChefSnapshot(
+            created_at=self._now(),
+            label=label,
+            system_prompt=state.system_prompt,
+            transcript=state.transcript,
+            dynamic_state=state.dynamic_state,
+            guardrails=state.guardrails,
+            announcements=state.announcements,
+            skill=self.skills.snapshot_state(),
+            tools=self.pruner.snapshot_state(),
+            janitor=self.parts.janitor.snapshot_state(),
+            memory=await memory.snapshot() if memory is not None else None,
+            new_context_requested=state.new_context_requested,
+            handoff_noticed=state.handoff_noticed,
+            sent_tails=state.sent_tails,
+            sent_prefixes=state.sent_prefixes,
+            last_volatile_tokens=state.last_volatile_tokens,
+            cache_anchor=state.cache_anchor,
+        )
+
+    async def restore(self, snapshot: ChefSnapshot) -> ChefState:
+        """Give the parts their state back; answer the chef's."""
+        if self.parts.memory is not None and snapshot.memory is not None:
+            await self.parts.memory.restore(snapshot.memory)
+        self.pruner.restore_state(snapshot.tools)
+        self.skills.restore_state(snapshot.skill)
+        self.parts.janitor.restore_state(snapshot.janitor)
+        return ChefState(
+            system_prompt=snapshot.system_prompt,
+            transcript=snapshot.transcript,
+            dynamic_state=snapshot.dynamic_state,
+            guardrails=snapshot.guardrails,
+            announcements=snapshot.announcements,
+            new_contexts_requested=int(snapshot.new_context_requested),
+            handoff_noticed=snapshot.handoff_noticed,
+            sent_tails=snapshot.sent_tails,
+            sent_prefixes=snapshot.sent_prefixes,
+            last_volatile_tokens=snapshot.last_volatile_tokens,
+            cache_anchor=snapshot.cache_anchor,
+        )
+
+    def _now(self) -> int:
+        clock = self._options.clock
+        return clock() if clock is not None else time.time_ns() // 1_000_000
+
     def _settings(self, overflow: OverflowConfig) -> CompileSettings:
         options = self._options
         memory = configured(MemoryConfig, options.memory, name="memory")
@@ -205,7 +255,18 @@ class Wiring:
         )
 
     def _janitor(self, overflow: OverflowConfig) -> Janitor:
-        raise NotImplementedError
+        options = self._options
+        clock = options.clock
+        return Janitor(
+            configured(JanitorConfig, options.janitor, name="janitor"),
+            overflow,
+            context_management=options.context_management,
+            vfs=Archive(self.offloader),
+            vocabulary=self._vocabulary,
+            clock=time.time if clock is None else (lambda: clock() / 1000),
+            new_window_id=options.new_window_id,
+            logger=self._logger,
+        )
 
     async def _offload(
         self, messages: tuple[Message, ...]
@@ -291,20 +352,3 @@ def _logger(logger: Any) -> Logger:
     if callable(getattr(logger, "warn", None)):
         return _WarnOnly(logger)
     raise SettingsError(f"`logger` needs a method `warning(message, *args)`; {logger!r} has none.")
-
-
-
-
-def opaque_window_id() -> str:
-    """A fresh window id: time and randomness in base 36."""
-    stamp = _base36(time.time_ns() // 1_000_000)
-    return f"w_{stamp}{_base36(int.from_bytes(os.urandom(4), 'big')).rjust(6, '0')[-6:]}"
-
-
-def _base36(number: int) -> str:
-    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
-    text = ""
-    while number:
-        number, digit = divmod(number, 36)
-        text = digits[digit] + text
-    return text or "0"

@@ -30,8 +30,9 @@ _MASKS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (_around(guardrails.prefill_enforcement(_SENTINEL)), r"{{PREFILL_ENFORCEMENT:\1}}"),
 ]
 for vocabulary, prefix, instruction in (
-    (LEGACY_VOCABULARY, "", "MEMORY_INSTRUCTION"),
+    # The unified wording first: a legacy sentence may be the beginning of a unified one.
     (UNIFIED_VOCABULARY, "CONTEXT_", "CONTEXT_STORE_INSTRUCTION"),
+    (LEGACY_VOCABULARY, "", "MEMORY_INSTRUCTION"),
 ):
     _MASKS += [
         (re.compile(re.escape(vocabulary.memory_instruction)), f"{{{{{instruction}}}}}"),

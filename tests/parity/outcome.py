@@ -14,6 +14,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     status: Literal["passed", "deviates", "failed"]
     detail: str = ""
+    repairs: tuple[str, ...] = ()
+    """Rules that the compiles of this scenario reported as mended."""
 
 
 def first_difference(expected: Any, actual: Any, path: str = "$") -> str | None:

@@ -12,6 +12,7 @@ import msgspec
 
 import context_chef
 from context_chef import (
+    AdaptRequest,
     AnthropicAdapter,
     Conversation,
     GeminiAdapter,
@@ -44,8 +45,8 @@ from context_chef.prompts.vocabulary import resolve_vocabulary
 from context_chef.selection import render_handoff_notice
 from tests.parity.masks import masked
 from tests.parity.outcome import Outcome, first_difference
+from tests.parity.script import Notes, Script, run_compile, snake
 from tests.parity.shapes import canonical, plain, recorded_payload
-from tests.parity.script import Script, run_compile, snake
 
 PERMISSIVE = ModelProfile(
     provider="anthropic", name="anything-goes", prefill=True, inline_system=True
@@ -71,24 +72,31 @@ READERS: Mapping[str, Callable[..., Conversation]] = {
 def run(scenario: dict[str, Any], document: dict[str, Any]) -> Outcome:
     """One scenario: what the public API does against what was recorded."""
     expected = scenario["expected"]
+    notes = Notes()
     try:
-        actual = KINDS[scenario["kind"]](scenario["input"])
+        actual = KINDS[scenario["kind"]](scenario["input"], notes)
     except Exception as error:  # noqa: BLE001  # a recorded failure is an outcome like any other
         if isinstance(expected, dict) and "throws" in expected:
             text = str(error)
             missing = [token for token in expected.get("mentions", []) if token not in text]
             if not missing:
                 return Outcome(id=scenario["id"], status="passed")
-            return _failed(scenario, f"the error does not mention {missing}: {text}")
-        return _failed(scenario, f"raised {type(error).__name__}: {error}")
+            return _failed(scenario, f"the error does not mention {missing}: {text}", notes)
+        return _failed(scenario, f"raised {type(error).__name__}: {error}", notes)
     difference = first_difference(_shaped(expected), _shaped(actual))
     if difference is None:
         return Outcome(id=scenario["id"], status="passed")
-    return _failed(scenario, difference)
+    return _failed(scenario, difference, notes)
 
 
-def _failed(scenario: dict[str, Any], detail: str) -> Outcome:
-    return Outcome(id=scenario["id"], status="failed", detail=detail)
+def _failed(scenario: dict[str, Any], detail: str, notes: Notes) -> Outcome:
+    raised = f" (raised: {'; '.join(notes.errors)})" if notes.errors else ""
+    return Outcome(
+        id=scenario["id"],
+        status="failed",
+        detail=detail + raised,
+        repairs=tuple(notes.repairs),
+    )
 
 
 def _shaped(value: Any) -> Any:
@@ -135,9 +143,12 @@ def _adapter(given: dict[str, Any]) -> Any:
     adapter = ADAPTERS[target](**options)
     messages = mark_prefill(read_messages(given["messages"]))
     profile = PERMISSIVE if target == "anthropic" else None
+    body = adapter.compile(messages, profile=profile)
+    noted = adapter.adapt(AdaptRequest(messages=messages, profile=profile)).diagnostics
+    dropped = any(note.code == "redacted-thinking-dropped" for note in noted)
     return {
-        "payload": masked(recorded_payload(target, adapter.compile(messages, profile=profile))),
-        "warnings": [],
+        "payload": masked(recorded_payload(target, body)),
+        "warnings": ["redacted-thinking-dropped"] if dropped else [],
     }
 
 
@@ -255,7 +266,7 @@ def _session_pool(given: dict[str, Any]) -> Any:
     pool = SessionPool(create, **options)
     for key in given["gets"]:
         pool.get(key)
-    return {"created": created, "size": pool.size}
+    return {"created": created, "size": len(pool)}
 
 
 def _session_key(given: dict[str, Any]) -> Any:
@@ -334,7 +345,9 @@ def _cache_audit(given: dict[str, Any]) -> Any:
     payload = json.loads(
         json.dumps(given["payload"])
         .replace("{{MEMORY_BLOCK_HEADER}}", resolve_vocabulary("legacy").memory_block_header)
-        .replace("{{CONTEXT_MEMORY_BLOCK_HEADER}}", resolve_vocabulary("unified").memory_block_header)
+        .replace(
+            "{{CONTEXT_MEMORY_BLOCK_HEADER}}", resolve_vocabulary("unified").memory_block_header
+        )
     )
     return [
         {"location": issue.location, "dedupeKey": issue.dedupe_key}
@@ -342,12 +355,12 @@ def _cache_audit(given: dict[str, Any]) -> Any:
     ]
 
 
-def _script(given: dict[str, Any]) -> Any:
-    return asyncio.run(Script(given, PERMISSIVE).run())
+def _script(given: dict[str, Any], notes: Notes) -> Any:
+    return asyncio.run(Script(given, PERMISSIVE, notes).run())
 
 
-def _compile(given: dict[str, Any]) -> Any:
-    return asyncio.run(run_compile(given, PERMISSIVE))
+def _compile(given: dict[str, Any], notes: Notes) -> Any:
+    return asyncio.run(run_compile(given, PERMISSIVE, notes))
 
 
 def _dedupe(given: dict[str, Any]) -> Any:
@@ -356,30 +369,35 @@ def _dedupe(given: dict[str, Any]) -> Any:
     return dedupe_construction(given)
 
 
-KINDS: Mapping[str, Callable[[Any], Any]] = {
-    "xml": _xml,
-    "stringify": _stringify,
-    "estimate": lambda given: estimate(given["text"]),
-    "estimate_object": lambda given: estimate_object(given.get("value")),
-    "tokenizer": _tokenizer,
-    "ensure_valid_history": _ensure_valid_history,
-    "adapter": _adapter,
-    "input": _input,
-    "convert": _convert,
+def _alone(run: Callable[[Any], Any]) -> Callable[[Any, Notes], Any]:
+    """A kind that has nothing to note."""
+    return lambda given, notes: run(given)
+
+
+KINDS: Mapping[str, Callable[[Any, Notes], Any]] = {
+    "xml": _alone(_xml),
+    "stringify": _alone(_stringify),
+    "estimate": _alone(lambda given: estimate(given["text"])),
+    "estimate_object": _alone(lambda given: estimate_object(given.get("value"))),
+    "tokenizer": _alone(_tokenizer),
+    "ensure_valid_history": _alone(_ensure_valid_history),
+    "adapter": _alone(_adapter),
+    "input": _alone(_input),
+    "convert": _alone(_convert),
     "compile": _compile,
     "script": _script,
-    "guardrail_apply": _guardrail_apply,
-    "cache_audit": _cache_audit,
-    "server_context_management": _server_context_management,
-    "vocabulary": _vocabulary,
-    "handoff_config": _handoff_config,
-    "handoff_render": _handoff_render,
-    "registry": lambda given: _registry(given),
-    "builtin_registry": lambda given: list(builtin_registry().names()),
-    "emitter": _emitter,
-    "session_pool": _session_pool,
-    "session_key": _session_key,
-    "dedupe_construction_warnings": _dedupe,
+    "guardrail_apply": _alone(_guardrail_apply),
+    "cache_audit": _alone(_cache_audit),
+    "server_context_management": _alone(_server_context_management),
+    "vocabulary": _alone(_vocabulary),
+    "handoff_config": _alone(_handoff_config),
+    "handoff_render": _alone(_handoff_render),
+    "registry": _alone(lambda given: _registry(given)),
+    "builtin_registry": _alone(lambda given: list(builtin_registry().names())),
+    "emitter": _alone(_emitter),
+    "session_pool": _alone(_session_pool),
+    "session_key": _alone(_session_key),
+    "dedupe_construction_warnings": _alone(_dedupe),
 }
 
 

@@ -68,7 +68,7 @@ class Warnings:
 
     KINDS = (
         ("cache-audit", r"Cache audit at (\S+?):"),
-        ("server-with-client-model", r"compression_model.*never|never.*compression_model"),
+        ("server-with-client-model", r"`janitor.compression_model` is used only on targets"),
         ("server-fallback", r"(?i)server.*(target|fallback|elsewhere)"),
         ("forced-overflow-dropped", r"(?i)(new context|new window|request).*(veto|server|drop)"),
         ("overflow-alias-conflict", r"(?i)strategy.*(ignored|wins|precedence)"),
@@ -96,11 +96,20 @@ class Warnings:
     warn = warning
 
 
+class Notes:
+    """What a scenario's compiles mended, and what was raised on the way."""
+
+    def __init__(self) -> None:
+        self.repairs: list[str] = []
+        self.errors: list[str] = []
+
+
 class Session:
     """One chef of a recorded config, with what was recorded around it."""
 
-    def __init__(self, config: dict[str, Any], profile: Any, store: Any = None) -> None:
+    def __init__(self, config: dict[str, Any], profile: Any, notes: Notes) -> None:
         self.profile = profile
+        self.notes = notes
         self.trace: list[dict[str, Any]] = []
         self.log = Warnings()
         self.windows = WindowNames()
@@ -124,7 +133,7 @@ class Session:
         overflow: dict[str, Any] = {"keep": "caller"}
         janitor = config.get("janitor", {"contextWindow": 1_000_000, "tokenizer": "chars"})
         if janitor is not None:
-            options["janitor"] = {"budget_scope": "history", **self._janitor(janitor, overflow)}
+            options["janitor"] = self._janitor(janitor, overflow)
         for key, value in (config.get("overflow") or {}).items():
             overflow[snake(key)] = (
                 self._strategy(value) if key == "strategy" else self._plain(value)
@@ -172,9 +181,7 @@ class Session:
         if value["kind"] == "keep_last":
             return KeepLast(value["n"])
         fallback = value.get("fallback")
-        return server(
-            value.get("config"), fallback=self._strategy(fallback) if fallback else None
-        )
+        return server(value.get("config"), fallback=self._strategy(fallback) if fallback else None)
 
     def _memory(self, config: dict[str, Any]) -> dict[str, Any]:
         options = {"memory_placement": "after_system"}
@@ -229,7 +236,7 @@ class Session:
         self.token = CancelToken() if step.get("signal") else None
         target = self._target(step.get("target"))
         payload = await self.chef.compile(target, model=self.profile.name, signal=self.token)
-        self.last = payload
+        self.notes.repairs.extend(repair.rule for repair in payload.report.repairs)
         return self.view(payload, step.get("as"))
 
     def view(self, payload: Any, view: str | None) -> dict[str, Any]:
@@ -266,7 +273,7 @@ class Session:
         tools = []
         for tool in self.chef.visible_tools():
             assert tool.name in named
-            row = msgspec.to_builtins(tool)
+            row = {key: item for key, item in msgspec.to_builtins(tool).items() if item != {}}
             if row.pop("defer_loading", False):
                 row["deferLoading"] = True
             tools.append(_library_text(row) if self.chef.owns_tool(tool.name) else row)
@@ -397,7 +404,9 @@ class Session:
         if topic == "compile:start":
             return {"systemPrompt": len(event.system_prompt), "history": len(event.history)}
         if topic == "compile:done":
-            shaped = recorded_payload("gemini" if "contents" in event.payload else "", event.payload)
+            shaped = recorded_payload(
+                "gemini" if "contents" in event.payload else "", event.payload
+            )
             keys = [*_adapter_keys(shaped), "meta"]
             return {"keys": keys + (["tools"] if "tools" in shaped else [])}
         if topic == "compress:start":
@@ -462,9 +471,9 @@ def _library_text(value: Any) -> Any:
     return value
 
 
-async def run_compile(given: dict[str, Any], profile: Any) -> Any:
+async def run_compile(given: dict[str, Any], profile: Any, notes: Notes) -> Any:
     """One compile of everything that the input names."""
-    session = Session(given.get("config") or {}, profile)
+    session = Session(given.get("config") or {}, profile, notes)
     chef = session.chef
     if "system_prompt" in given:
         chef.set_system_prompt(given["system_prompt"])
@@ -503,8 +512,9 @@ def _snake_keys(value: Any) -> Any:
 class Script:
     """Runs the steps of one `script` scenario."""
 
-    def __init__(self, given: dict[str, Any], profile: Any) -> None:
+    def __init__(self, given: dict[str, Any], profile: Any, notes: Notes) -> None:
         self.given = given
+        self.notes = notes
         self.profile = profile
         self.snapshots: dict[str, Any] = {}
         self.dropped: dict[str, set[str]] = {}
@@ -512,14 +522,16 @@ class Script:
     async def run(self) -> Any:
         config = self.given.get("config") or {}
         try:
-            self.session = Session(config, self.profile)
-        except Exception:  # noqa: BLE001  # a construction that fails is the whole outcome
+            self.session = Session(config, self.profile, self.notes)
+        except Exception as error:  # noqa: BLE001  # a construction that fails is the whole outcome
+            self.notes.errors.append(f"{type(error).__name__}: {error}")
             return {"results": [{"throws": "Error"}]}
         results = []
         for step in self.given["steps"]:
             try:
                 result = await self._step(step)
             except Exception as error:  # noqa: BLE001  # recorded as an outcome
+                self.notes.errors.append(f"{type(error).__name__}: {error}")
                 result = {"op": step["op"], "throws": type(error).__name__}
                 if "check_mentions" in step:
                     tokens = step["check_mentions"]
@@ -557,7 +569,9 @@ class Script:
         elif op == "get_memory":
             chef.get_memory()
         elif op == "memory_set":
-            options = {key: step[key] for key in ("ttl", "description", "importance") if key in step}
+            options = {
+                key: step[key] for key in ("ttl", "description", "importance") if key in step
+            }
             await chef.get_memory().set(step["key"], step["value"], **options)
         elif op == "memory_delete":
             await chef.get_memory().delete(step["key"])
@@ -608,7 +622,7 @@ class Script:
         elif op == "owns_tool":
             return {"owns": chef.owns_tool(step["name"])}
         elif op == "fresh_chef":
-            self.session = Session(self.given.get("config") or {}, self.profile)
+            self.session = Session(self.given.get("config") or {}, self.profile, self.notes)
             self.session.windows = session.windows
         elif op == "snapshot":
             self.snapshots[step["name"]] = await chef.snapshot(step.get("label"))
@@ -688,7 +702,7 @@ def snapshot_view(snapshot: Any) -> dict[str, Any]:
         "pruner_keys": ["flatTools", "namespaces", "lazyToolkits", "blockedTools"],
         "memory": None
         if memory is None
-        else {"keys": [entry.key for entry in memory.entries], "turnCount": memory.turn_count},
+        else {"keys": list(memory.entries), "turnCount": memory.turn_count},
         "created_at_is_number": isinstance(state.created_at, (int, float)),
         "rest": rest,
     }  # fmt: skip

@@ -65,7 +65,8 @@ def _messages(messages: list[Any]) -> list[Any]:
 def _is_blocks(content: Any) -> bool:
     """Content lists of Anthropic: those of Chat Completions hold other part types."""
     return isinstance(content, list) and not any(
-        isinstance(part, dict) and part.get("type") in ("image_url", "file", "input_audio", "refusal")
+        isinstance(part, dict)
+        and part.get("type") in ("image_url", "file", "input_audio", "refusal")
         for part in content
     )
 

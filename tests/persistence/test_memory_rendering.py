@@ -14,7 +14,9 @@ from tests.persistence.memory_doubles import memory
 
 NASTY = st.lists(
     st.one_of(
-        st.sampled_from(["</value>", "</memory>", '<entry key="x">', "&lt;", "&amp;", "&#10;", '"']),
+        st.sampled_from(
+            ["</value>", "</memory>", '<entry key="x">', "&lt;", "&amp;", "&#10;", '"']
+        ),
         st.text(max_size=6),
     ),
     max_size=8,

@@ -1,8 +1,9 @@
 """Thinking that is bound to everything before it: kept while that stands still, dropped when not.
 
 Newer Claude models refuse a thinking block when the system prompt, the tools or any earlier message
-is not what it was when the block was made (spec/4 §1.1, rule `preserved-thinking`). What was sent is
-remembered as a digest, so that a change is noticed wherever it comes from.
+is not what it was when the block was made (rule `anthropic/preserved-thinking`; Anthropic's docs on
+preserved thinking, November 2026). What was sent is remembered as a digest, so that a change is
+noticed wherever it comes from.
 """
 
 from __future__ import annotations

@@ -29,6 +29,12 @@ _READERS: Final[Mapping[str, Any]] = {
     "anthropic": from_anthropic,
     "gemini": from_gemini,
 }
+_CALLERS_PART: Final[Mapping[str, Mapping[str, Any]]] = {
+    "openai": {"model": "unknown"},
+    "openai-responses": {"model": "unknown"},
+    "anthropic": {"model": "unknown", "max_tokens": 1},
+}
+"""What the caller adds to the arguments: the rules want a whole request."""
 _OUTSIDE_CONFIG: Final = {name: key for key, name in TOP_LEVEL.items()}
 
 
@@ -79,15 +85,12 @@ async def check(turn: CompileTurn) -> None:
 
 
 def _faults(turn: CompileTurn, payload: Payload) -> list[Fault]:
-    found = check_payload(
-        turn.target_name, payload, model=turn.inputs.model, profile=turn.profile
-    )
-    return [fault for fault in found if fault.severity == "error" and not _callers(fault)]
-
-
-def _callers(fault: Fault) -> bool:
-    """Whether the fault is about something that the caller adds (`model`, `max_tokens`, …)."""
-    return fault.rule.endswith(("/shape", "/max-tokens")) and "required" in fault.message
+    request = {**_CALLERS_PART.get(turn.target_name, {}), **payload}
+    model = turn.inputs.model
+    if model is not None and "model" in request:
+        request["model"] = model
+    found = check_payload(turn.target_name, request, model=model, profile=turn.profile)
+    return [fault for fault in found if fault.severity == "error"]
 
 
 async def _mend(

@@ -6,6 +6,7 @@ import asyncio
 from typing import cast
 
 import msgspec
+from context_chef.selection.server import is_server_strategy
 
 from context_chef.adaptation.anthropic import AnthropicAdapter
 from context_chef.adaptation.gemini import GeminiAdapter
@@ -20,7 +21,6 @@ from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.turn import CompileTurn, ToolResultInfo
 from context_chef.pipeline.window_steps import appends, with_sent_tails
 from context_chef.placement.announcements import HANDOFF_ID, Announcement
-from context_chef.selection.server import is_server_strategy
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
 
 _BUILT_IN = (
@@ -44,7 +44,7 @@ async def start(turn: CompileTurn) -> None:
     if server and not turn.server_managed:
         turn.parts.warn_once(
             "server-fallback",
-            "The server strategy leaves overflow to Anthropic; on the target %r its fallback works.",
+            "The server strategy leaves overflow to Anthropic; on target %r its fallback works.",
             turn.target_name,
         )
     _open_window(turn)
@@ -93,11 +93,11 @@ async def transform_tool_results(turn: CompileTurn) -> None:
 
 
 async def _transform(turn: CompileTurn) -> None:
-    names = {
-        call.id: call.name for message in turn.transcript.items for call in message.tool_calls
-    }
+    names = {call.id: call.name for message in turn.transcript.items for call in message.tool_calls}
     results = [message for message in turn.history if message.role == "tool"]
-    work = [_transformed(turn, message, names.get(message.tool_call_id or "")) for message in results]
+    work = [
+        _transformed(turn, message, names.get(message.tool_call_id or "")) for message in results
+    ]
     if stepping():
         changed = [await item for item in work]
     else:
@@ -124,12 +124,11 @@ async def _transformed(turn: CompileTurn, message: Message, name: str | None) ->
 async def handoff(turn: CompileTurn) -> None:
     """Prepare the notice that the window is about to end: once a window, while there is room."""
     janitor = turn.parts.janitor
-    config = janitor.handoff
     window_id = janitor.lineage.current
-    if config is None or turn.server_managed or turn.state.handoff_noticed == window_id:
+    if janitor.handoff is None or turn.server_managed or turn.state.handoff_noticed == window_id:
         return
     budget = janitor.read_budget(turn.history, overhead=_overhead(turn))
-    if budget.remaining < 0 or budget.remaining > config.budget_tokens:
+    if not janitor.handoff_due(budget):
         return
     notice = janitor.handoff_notice(budget.remaining)
     turn.handoff = Announcement(
@@ -163,7 +162,8 @@ async def overflow(turn: CompileTurn) -> None:
         turn.history = turn.overflow.history
         if turn.overflow.changed:
             _land(turn, before)
-    turn.budget = janitor.read_budget(turn.history, overhead=overhead)
+    reader = turn.janitor_turn or janitor
+    turn.budget = reader.read_budget(turn.history, overhead=overhead)
     turn.window_id = (turn.janitor_turn.lineage if turn.janitor_turn else janitor.lineage).current
     changed = turn.overflow is not None and turn.overflow.changed
     await turn.emit(CompressEnded(compressed=changed))

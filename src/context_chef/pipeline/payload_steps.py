@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
+from context_chef.selection.server import anthropic_server_context_management
 
 from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
 from context_chef.adaptation.sendable import make_sendable
@@ -21,7 +22,6 @@ from context_chef.pipeline import finished, reporting
 from context_chef.pipeline.binding import bind_thinking
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.placement.cache import CachePlan, audit_breakpoints, place_breakpoints
-from context_chef.selection.server import anthropic_server_context_management
 from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt
 
 
@@ -78,9 +78,7 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
         names=converted.names,
         preserve_thinking_as_text=turn.parts.settings.preserve_thinking_as_text,
     )
-    turn.tool_names = {
-        wire: name for wire, name in converted.back.items() if wire != name
-    }
+    turn.tool_names = {wire: name for wire, name in converted.back.items() if wire != name}
     turn.repairs.extend(sendable.repairs)
     request = AdaptRequest(
         messages=_bound(turn, sendable.messages),

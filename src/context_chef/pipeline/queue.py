@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -17,9 +17,9 @@ from context_chef.errors import ContextChefError
 class _Running:
     """One compile that runs. Its handlers inherit it through their context."""
 
-    def __init__(self) -> None:
+    def __init__(self, thread: int) -> None:
         self.active = True
-        self.thread = threading.get_ident()
+        self.thread = thread
 
 
 class CompileQueue:
@@ -28,19 +28,18 @@ class CompileQueue:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._running: _Running | None = None
-        self._waiting: deque[Future[None]] = deque()
+        self._waiting: deque[tuple[Future[_Running], int]] = deque()
         # A handler's own tasks inherit it, so that nesting is known from who asks, not from when.
         self._mine: ContextVar[_Running | None] = ContextVar("running_compile", default=None)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[bool]:
+    async def turn(self) -> AsyncGenerator[bool]:
         """Wait for one's turn. Yields whether this is a nested compile."""
         outer = self._mine.get()
         if outer is not None and outer.active:
             yield True
             return
-        await self._acquire()
-        running = self._running = _Running()
+        running = await self._acquire()
         token = self._mine.set(running)
         try:
             yield False
@@ -49,32 +48,33 @@ class CompileQueue:
             running.active = False
             self._release()
 
-    async def _acquire(self) -> None:
+    async def _acquire(self) -> _Running:
+        thread = threading.get_ident()
         with self._guard:
             if self._running is None and not self._waiting:
-                self._running = _Running()
-                return
-            place: Future[None] = Future()
-            self._waiting.append(place)
+                self._running = _Running(thread)
+                return self._running
+            place: Future[_Running] = Future()
+            self._waiting.append((place, thread))
             holder = self._running
         try:
             if not stepping():
-                await asyncio.wrap_future(place)
-            elif holder is not None and holder.thread == threading.get_ident():
+                return await asyncio.wrap_future(place)
+            if holder is not None and holder.thread == thread:
                 raise ContextChefError(
                     "`compile_sync()` was called while `compile()` of the same chef is waiting in "
                     "this thread; await `compile()` instead."
                 )
-            else:
-                place.result()
+            return place.result()
         except BaseException:
             self._give_up(place)
             raise
 
-    def _give_up(self, place: Future[None]) -> None:
+    def _give_up(self, place: Future[_Running]) -> None:
         with self._guard:
-            if place in self._waiting:
-                self._waiting.remove(place)
+            waiting = [entry for entry in self._waiting if entry[0] is place]
+            if waiting:
+                self._waiting.remove(waiting[0])
                 return
             if place.cancelled():
                 return
@@ -84,8 +84,8 @@ class CompileQueue:
         with self._guard:
             self._running = None
             while self._waiting:
-                place = self._waiting.popleft()
+                place, thread = self._waiting.popleft()
                 if place.set_running_or_notify_cancel():
-                    self._running = _Running()
-                    place.set_result(None)
+                    self._running = _Running(thread)
+                    place.set_result(self._running)
                     return

@@ -1,4 +1,4 @@
-"""The stage table: the order of a compile, the contract of each stage, and which stages may wait."""
+"""The stage table: the order of a compile, the contract of each stage, and which may wait."""
 
 from __future__ import annotations
 

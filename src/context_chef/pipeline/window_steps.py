@@ -25,9 +25,9 @@ from context_chef.placement.tail import (
     find_tail_place,
     implicit_context,
     place_tail,
-    skill_block,
     with_blocks,
 )
+from context_chef.prompts.skills import skill_block
 from context_chef.slots import BeforeAssemble, after_assemble, before_assemble
 
 
@@ -190,7 +190,7 @@ def _tail_parts(turn: CompileTurn) -> tuple[TailParts, tuple[Announcement, ...]]
     skill_here = settings.skill_placement == "tail"
     parts = TailParts(
         skill=skill_block(state.skill.name, state.skill.instructions)
-        if state.skill and skill_here
+        if state.skill and state.skill.instructions and skill_here
         else "",
         memory=turn.memory.block if turn.memory and memory_here else "",
         dynamic_state=state.dynamic_state.xml if state_here else "",
@@ -210,9 +210,7 @@ def _inline_system(turn: CompileTurn) -> bool:
     )
 
 
-def _replace_tail(
-    turn: CompileTurn, parts: TailParts, system: Sequence[Announcement]
-) -> None:
+def _replace_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcement]) -> None:
     place = find_tail_place(
         turn.messages, first=turn.history_start, answers_may_end=_answers_may_end(turn)
     )
@@ -242,9 +240,7 @@ def _insert_announcements(
     messages.insert(index, Message(role="user", content=(text,)))
 
 
-def _append_tail(
-    turn: CompileTurn, parts: TailParts, system: Sequence[Announcement]
-) -> None:
+def _append_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcement]) -> None:
     """Only what changed is said, at the end of what was sent; the rest stays where it stands.
 
     The tails of earlier compiles stand in `turn.history` already. A tail of now is kept behind the
@@ -265,9 +261,7 @@ def _append_tail(
             messages.insert(end, Message(role="user", content=blocks))
             end += 1
         sent = SentTail(after=len(turn.transcript.items), blocks=blocks)
-        turn.state = msgspec.structs.replace(
-            turn.state, sent_tails=(*turn.state.sent_tails, sent)
-        )
+        turn.state = msgspec.structs.replace(turn.state, sent_tails=(*turn.state.sent_tails, sent))
     turn.messages = tuple(messages)
     turn.stable_until = end
 

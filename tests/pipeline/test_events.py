@@ -1,0 +1,151 @@
+"""Observers watch: isolated from each other, and nothing that they do changes a compile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from context_chef import (
+    CancelToken,
+    CompileDone,
+    CompileStarted,
+    ContextChef,
+    FoldDropped,
+    SettingsError,
+)
+from context_chef.events import CompressEnded, Emitter
+
+
+class Log:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, msg: object, *args: object) -> None:
+        self.lines.append(str(msg) % args if args else str(msg))
+
+
+async def test_a_failing_observer_is_logged_and_the_rest_are_told() -> None:
+    log, told = Log(), []
+    chef = ContextChef(logger=log).append({"role": "user", "content": "q"})
+
+    def fail(event: object) -> None:
+        raise RuntimeError("boom")
+
+    chef.on("compile:start", fail)
+    chef.on(CompileStarted, told.append)
+
+    await chef.compile()
+
+    assert len(told) == 1
+    assert "compile:start" in log.lines[0]
+    assert "boom" in log.lines[0]
+
+
+async def test_the_same_observer_counts_once_and_off_may_be_called_twice() -> None:
+    told: list[object] = []
+    chef = ContextChef().append({"role": "user", "content": "q"})
+    chef.on(CompileStarted, told.append)
+    off = chef.on(CompileStarted, told.append)
+
+    await chef.compile()
+    off()
+    chef.off(CompileStarted, told.append)
+    await chef.compile()
+
+    assert len(told) == 1
+
+
+async def test_observers_that_come_or_go_count_from_the_next_event_on() -> None:
+    """W-EVT-1."""
+    emitter, told = Emitter(Log()), []
+
+    def late(event: object) -> None:
+        told.append("late")
+
+    def victim(event: object) -> None:
+        told.append("victim")
+
+    def first(event: object) -> None:
+        told.append("first")
+        emitter.on("compress:end", late)
+        emitter.off("compress:end", victim)
+
+    emitter.on("compress:end", first)
+    emitter.on("compress:end", victim)
+    await emitter.emit(CompressEnded(compressed=False))
+    assert told == ["first", "victim"]
+
+    await emitter.emit(CompressEnded(compressed=False))
+    assert told[2:] == ["first", "late"]
+
+
+async def test_an_observer_of_two_arguments_gets_the_token() -> None:
+    token, seen = CancelToken(), []
+    chef = ContextChef().append({"role": "user", "content": "q"})
+    chef.on("compile:start", lambda event, signal: seen.append(signal))
+
+    await chef.compile(signal=token)
+
+    assert seen == [token]
+
+
+async def test_an_observer_of_the_payload_has_a_copy() -> None:
+    chef = ContextChef().append({"role": "user", "content": "q"})
+    chef.on(CompileDone, lambda event: event.payload["messages"].clear())
+
+    assert (await chef.compile())["messages"]
+
+
+def test_an_unknown_event_says_the_nearest_right_one() -> None:
+    with pytest.raises(SettingsError, match="`compile:start`"):
+        ContextChef().on("compile:star", print)
+
+
+async def test_the_events_of_a_compile_come_in_order() -> None:
+    order: list[str] = []
+    chef = ContextChef(store=memory_store(), memory={}).append({"role": "user", "content": "q"})
+    for topic in ("compile:start", "compress:end", "memory:expired", "memory:changed",
+                  "compile:done"):  # fmt: skip
+        chef.on(topic, lambda event: order.append(event.topic))
+    await chef.get_memory().set("k", "v", ttl=1)
+    order.clear()
+
+    await chef.compile()
+    await chef.compile()
+
+    assert order == ["compile:start", "compress:end", "compile:done", "compile:start",
+                     "compress:end", "memory:expired", "memory:changed", "compile:done"]  # fmt: skip
+
+
+async def test_a_dropped_fold_is_told() -> None:
+    told: list[FoldDropped] = []
+    chef = ContextChef(
+        janitor={"context_window": 100, "trigger_ratio": 0.5, "tokenizer": characters},
+        overflow={"strategy": keep_last(1)},
+    )
+    chef.on(FoldDropped, told.append)
+    history = [{"role": "user", "content": "x" * 60}, {"role": "user", "content": "y"}]
+    await chef.set_history(history).compile()
+    history[0] = {"role": "user", "content": "edited"}
+
+    await chef.set_history(history).compile()
+
+    assert [(event.end, event.changed_at) for event in told] == [(1, 0)]
+    assert len(chef.window) == 2
+
+
+def memory_store() -> Any:
+    from context_chef import InMemoryBackend
+
+    return InMemoryBackend()
+
+
+def characters(messages: Any) -> int:
+    return sum(len(message.text) for message in messages)
+
+
+def keep_last(count: int) -> Any:
+    from tests.parity.script import KeepLast
+
+    return KeepLast(count)
