@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from context_chef.errors import AddressError, InputError, SettingsError
+from context_chef.errors import AddressError, CorruptStoreError, InputError, SettingsError
 from context_chef.events import MemoryChanged, MemoryExpired
 from context_chef.persistence import (
     FileSystemBackend,
@@ -368,3 +368,26 @@ async def test_expiry_is_told_before_the_entry_goes_and_the_change_after() -> No
     assert log.warnings == ["k"]
     assert [type(event) for event in log.events] == [MemoryExpired, MemoryChanged]
     assert log.events[1] == MemoryChanged(type="expire", key="k", value=None, old_value="v")
+
+
+async def test_a_damaged_entry_can_still_be_forgotten(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    facts = memory(FileSystemBackend(tmp_path))
+    await facts.set("k", "v")
+    (tmp_path / "memory" / "k").write_bytes(b"{")
+
+    with pytest.raises(CorruptStoreError):
+        await facts.get("k")
+    assert await facts.delete("k") is True
+    assert await facts.get("k") is None
+
+
+async def test_an_emoji_in_two_halves_is_put_together(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """BR-070, and BR-066 for a half without its other half."""
+    for backend in (InMemoryBackend(), FileSystemBackend(tmp_path), SQLiteBackend(tmp_path / "d")):
+        facts = memory(backend)
+        await facts.set("pair", "x\ud83d\ude00y")
+        await facts.set("half", "ok \ud83d end")
+
+        assert await facts.get("pair") == "x😀y"
+        assert await facts.get("half") == "ok \ufffd end"
+        (await facts.compile_artifacts()).block.encode()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from context_chef.bridge import run_sync, settle
-from context_chef.errors import InputError, SettingsError
-from context_chef.events import Logger, MemoryChanged, MemoryExpired
+from context_chef.errors import CorruptStoreError, InputError, SettingsError
+from context_chef.events import Logger, MemoryChanged
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry
 from context_chef.persistence.memory_config import (
@@ -30,9 +30,11 @@ from context_chef.persistence.memory_entry import (
     read_entry,
     written_entry,
 )
+from context_chef.persistence.memory_hooks import MemoryHooks
+from context_chef.persistence.memory_lifetimes import Lifetimes, live_by_turns
 from context_chef.persistence.memory_scan import MemoryScan
 from context_chef.persistence.memory_turns import TURNS_NAMESPACE, TurnCounter
-from context_chef.persistence.notices import Emit, emit_nothing, log_of_library, tell
+from context_chef.persistence.notices import Emit, emit_nothing, log_of_library
 from context_chef.persistence.store import Store
 from context_chef.prompts import memory as wording
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
@@ -66,10 +68,11 @@ class Memory:
         self.view = self.store.namespace(MEMORY_NAMESPACE)
         self.vocabulary = vocabulary
         self._clock = clock or self.store.clock
-        self._emit = emit
-        self._logger = logger or log_of_library()
-        self._turns = TurnCounter(self.store.namespace(TURNS_NAMESPACE), self._logger)
-        self._scan = MemoryScan(self.view, self._clock, self._logger)
+        logger = logger or log_of_library()
+        self._hooks = MemoryHooks(self.config, emit, logger)
+        self._turns = TurnCounter(self.store.namespace(TURNS_NAMESPACE), logger)
+        self._lifetimes = Lifetimes(self.view, self._turns, self._clock, self._hooks)
+        self._scan = MemoryScan(self.view, self._clock, logger)
         self._definitions = _tool_definitions(self.config.allowed_keys)
 
     # Reading
@@ -85,14 +88,14 @@ class Memory:
         if stored is None:
             return None
         entry, _ = read_entry(key, stored)
-        return entry if include_expired or not await self._is_expired(entry) else None
+        return entry if include_expired or not await self._lifetimes.over(entry) else None
 
     async def get_all(self, *, include_expired: bool = False) -> list[MemoryEntry]:
         """Every entry, in store order. Damaged ones are left out with a warning."""
         entries = await self._scan.entries()
         if include_expired:
             return entries
-        live, _ = await self._split(entries)
+        live, _ = await self._lifetimes.split(entries)
         return live
 
     async def get_selected_entries(self) -> list[MemoryEntry]:
@@ -130,11 +133,15 @@ class Memory:
 
     async def delete(self, key: str, *, hook_errors: HookErrors = "raise") -> bool:
         """Forget an entry. True when there was one."""
-        gone = await self._remove(key)
+        try:
+            gone = await self._remove(key)
+        except CorruptStoreError:
+            # Nobody can read it any more, but everybody may still want to be rid of it.
+            gone = StoredEntry(content="") if await self.view.delete(key) else None
         if gone is None:
             return False
         change = MemoryChanged(type="delete", key=key, value=None, old_value=gone.content)
-        await self._announce(change, hook_errors)
+        await self._hooks.changed(change, hook_errors)
         return True
 
     # Writing through allowed keys and veto
@@ -172,7 +179,7 @@ class Memory:
         old = await self.get(key)
         if old is not None and not overwrite:
             return "exists"
-        if not await self._accepted(key, value, old):
+        if not await self._hooks.accepts(key, value, old):
             return "vetoed"
         written = await self._write(
             key, value, description=description, expected=UNSET if overwrite else None
@@ -195,7 +202,7 @@ class Memory:
             if old is None:
                 return "absent"
             value = change(old)
-            if not await self._accepted(key, value, old):
+            if not await self._hooks.accepts(key, value, old):
                 return "vetoed"
             written = await self._write(key, value, description=description, expected=old)
             if written is not None:
@@ -208,7 +215,7 @@ class Memory:
         old = await self.get(key)
         if old is None:
             return "absent"
-        if not await self._accepted(key, None, old):
+        if not await self._hooks.accepts(key, None, old):
             return "vetoed"
         return None if await self.delete(key, hook_errors=hook_errors) else "absent"
 
@@ -220,7 +227,7 @@ class Memory:
 
     async def compile_artifacts(self) -> MemoryArtifacts:
         """Read memory once and render it. Changes nothing: that is what `commit` is for."""
-        live, expired = await self._split(await self._scan.entries())
+        live, expired = await self._lifetimes.split(await self._scan.entries())
         shown = await self._select(live)
         keys = tuple(entry.key for entry in shown)
         xml = wording.join_entries([self._scan.rendered(entry) for entry in shown])
@@ -230,7 +237,7 @@ class Memory:
             block=self.vocabulary.memory_block(xml, keys=keys, allowed=self.config.allowed_keys),
             injected_keys=keys,
             expired=tuple(expired),
-            shared_turns=any(entry.expires_at_turn is not None for entry in live),
+            shared_turns=live_by_turns(live),
         )
 
     async def commit(self, artifacts: MemoryArtifacts) -> tuple[str, ...]:
@@ -239,19 +246,18 @@ class Memory:
         Answers the keys that went. An entry that was rewritten in between stays. When a hook
         raises, its entry stays and the turn is not spent.
         """
-        gone = [entry.key for entry in artifacts.expired if await self._expire(entry)]
+        gone = [entry.key for entry in artifacts.expired if await self._lifetimes.expire(entry)]
         await self._turns.advance(shared=artifacts.shared_turns)
         return tuple(gone)
 
     async def sweep_expired(self) -> list[str]:
         """Expire what is due now; answers the keys, in store order."""
-        _, expired = await self._split(await self._scan.entries())
-        return [entry.key for entry in expired if await self._expire(entry)]
+        _, expired = await self._lifetimes.split(await self._scan.entries())
+        return [entry.key for entry in expired if await self._lifetimes.expire(entry)]
 
     async def advance_turn(self) -> None:
         """Count a turn, as a compile does."""
-        _, shared = await self._by_turns(await self._scan.entries())
-        await self._turns.advance(shared=shared)
+        await self._turns.advance(shared=live_by_turns(await self._scan.entries()))
 
     @property
     def turn_count(self) -> int:
@@ -403,48 +409,11 @@ class Memory:
         await self.view.update(key, change)
         return gone[0]
 
-    async def _expire(self, entry: MemoryEntry) -> bool:
-        """Hook, event, deletion, then the notice of it. False when it was rewritten meanwhile."""
-        if self.config.on_memory_expired is not None:
-            await settle(self.config.on_memory_expired(entry))
-        await tell(self._emit, MemoryExpired(entry=entry))
-        gone = False
-
-        def change(before: StoredEntry | None) -> StoredEntry | None:
-            nonlocal gone
-            gone = before is not None and read_entry(entry.key, before)[0] == entry
-            return None if gone else before
-
-        await self.view.update(entry.key, change)
-        if gone:
-            notice = MemoryChanged(type="expire", key=entry.key, value=None, old_value=entry.value)
-            await self._announce(notice, "raise")
-        return gone
-
     async def _clear_expired(self, key: str) -> None:
         """An entry whose lifetime is over goes first, with its notices: a write starts afresh."""
         entry = await self.get_entry(key, include_expired=True)
-        if entry is not None and await self._is_expired(entry):
-            await self._expire(entry)
-
-    async def _is_expired(self, entry: MemoryEntry) -> bool:
-        turn = 0 if entry.expires_at_turn is None else await self._turns.load()
-        return entry.expired(now=self._clock(), turn=turn)
-
-    async def _by_turns(self, entries: Sequence[MemoryEntry]) -> tuple[int, bool]:
-        shared = any(entry.expires_at_turn is not None for entry in entries)
-        return (await self._turns.load() if shared else self._turns.value), shared
-
-    async def _split(
-        self, entries: Sequence[MemoryEntry]
-    ) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
-        turn, _ = await self._by_turns(entries)
-        now = self._clock()
-        live: list[MemoryEntry] = []
-        expired: list[MemoryEntry] = []
-        for entry in entries:
-            (expired if entry.expired(now=now, turn=turn) else live).append(entry)
-        return live, expired
+        if entry is not None and await self._lifetimes.over(entry):
+            await self._lifetimes.expire(entry)
 
     async def _select(self, entries: list[MemoryEntry]) -> list[MemoryEntry]:
         if self.config.selector is None:
@@ -453,31 +422,14 @@ class Memory:
         # The same entry twice would be shown as two facts.
         return list({entry.key: entry for entry in chosen}.values())
 
-    async def _accepted(self, key: str, value: str | None, old_value: str | None) -> bool:
-        if self.config.on_memory_update is None:
-            return True
-        return bool(await settle(self.config.on_memory_update(key, value, old_value)))
-
     async def _announce_set(
         self, written: tuple[StoredEntry | None, StoredEntry, str], hook_errors: HookErrors
     ) -> MemoryEntry:
         before, after, key = written
         old = None if before is None else before.content
         change = MemoryChanged(type="set", key=key, value=after.content, old_value=old)
-        await self._announce(change, hook_errors)
+        await self._hooks.changed(change, hook_errors)
         return read_entry(key, after)[0]
-
-    async def _announce(self, change: MemoryChanged, hook_errors: HookErrors) -> None:
-        if self.config.on_memory_changed is not None:
-            try:
-                await settle(self.config.on_memory_changed(change))
-            except Exception as error:
-                if hook_errors == "raise":
-                    raise
-                self._logger.warning(
-                    f"`on_memory_changed` raised after memory {change.key!r} was changed: {error!r}"
-                )
-        await tell(self._emit, change)
 
 
 def _by_turn(ttl: TTL | Unset) -> bool:

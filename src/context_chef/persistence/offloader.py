@@ -21,6 +21,7 @@ from context_chef.events import Logger, OffloadCreated
 from context_chef.persistence.backend import (
     Clock,
     StorageBackend,
+    StoredEntry,
     byte_length,
     sendable,
     system_clock,
@@ -39,7 +40,8 @@ from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
 
 MARKER_ROOM: Final = 8_000
 """No marker is longer, so a text with a marker and more than this around it is not one of ours."""
-_REMEMBERED: Final = 256
+_REMEMBERED_CHARS: Final = 16_000_000
+"""Texts whose markers are remembered, all together; they are usually in the transcript anyway."""
 _LEGACY_NAME: Final = re.compile(r"vfs_([0-9]{1,16})_[0-9a-f]+\.txt")
 
 
@@ -93,6 +95,7 @@ class Offloader:
         self._logger = logger or log_of_library()
         self._count_tokens = count_tokens or _estimate_tokens
         self._made: OrderedDict[tuple[str, int, int, str], tuple[str, str, str]] = OrderedDict()
+        self._remembered = 0
 
     # Offloading
 
@@ -118,7 +121,7 @@ class Offloader:
         tail_chars = config.tail_chars if tail_chars is None else tail_chars
         where = cut(content, head_chars=head_chars, tail_chars=tail_chars)
         shown = max(head_chars, 0) + max(tail_chars, 0)
-        if where is None or (wording.has_marker(content) and len(content) <= shown + MARKER_ROOM):
+        if where is None or (len(content) <= shown + MARKER_ROOM and wording.has_marker(content)):
             return OffloadResult(is_offloaded=False, content=content)
         key = (content, where.head_end, where.tail_start, noun)
         made = self._made.get(key)
@@ -158,6 +161,11 @@ class Offloader:
 
     async def read(self, path: str) -> str | None:
         """The whole text under a file name. Counts as a use, and enters it in the access index."""
+        entry = await self.read_entry(path)
+        return None if entry is None else entry.content
+
+    async def read_entry(self, path: str) -> StoredEntry | None:
+        """`read` with the metadata."""
         entry = await self.view.get(path)
         if entry is None:
             return None
@@ -169,7 +177,7 @@ class Offloader:
                 accessed_at=now,
                 bytes=byte_length(entry.content),
             )
-        return entry.content
+        return entry
 
     def get_entries(self) -> list[VFSEntry]:
         """What this process wrote or read, oldest first."""
@@ -340,9 +348,12 @@ class Offloader:
         return wording.place_marker(marker, head=head, tail=tail)
 
     def _remember(self, key: tuple[str, int, int, str], made: tuple[str, str, str]) -> None:
+        if key not in self._made:
+            self._remembered += len(key[0])
         self._made[key] = made
-        while len(self._made) > _REMEMBERED:
-            self._made.popitem(last=False)
+        while self._remembered > _REMEMBERED_CHARS:
+            dropped, _ = self._made.popitem(last=False)
+            self._remembered -= len(dropped[0])
 
     def _hook_failed(self, entry: AccessRecord, error: Exception) -> None:
         self._logger.warning(f"`on_vfs_evicted` raised for {entry.uri}: {error!r}")

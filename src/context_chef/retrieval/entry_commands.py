@@ -139,8 +139,7 @@ class EntryCommands:
 
     async def _read(self, location: Location) -> StoredEntry | None:
         if location.ns == VFS_NAMESPACE:
-            text = await self._host.offloader.read(location.path)
-            return None if text is None else await self._view.get(location.path, touch=False)
+            return await self._host.offloader.read_entry(location.path)
         return await self._view.get(location.path)
 
     async def _edit(self, location: Location, edit: _Edit) -> tuple[Location, Edited]:

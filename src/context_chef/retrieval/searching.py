@@ -34,9 +34,7 @@ async def search_namespace(
     if view.supports("search"):
         hits = await view.search(query, prefix=location.path, limit=limit + 1, offset=offset)
     else:
-        hits = rank(
-            await view.entries(location.path), query, limit=limit + 1, offset=offset
-        )
+        hits = rank(await view.entries(location.path), query, limit=limit + 1, offset=offset)
     return _answer(hits, location, query, offset, limit)
 
 
@@ -51,7 +49,9 @@ def search_entries(
     if config.search == "scan":
         return _scanned(entries, location, query, part, config)
     offset, limit = _page(part, config)
-    return _answer(rank(entries, query, limit=limit + 1, offset=offset), location, query, offset, limit)
+    return _answer(
+        rank(entries, query, limit=limit + 1, offset=offset), location, query, offset, limit
+    )
 
 
 def snippet_around(content: str, start: int, end: int) -> str:
