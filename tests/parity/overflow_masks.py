@@ -75,11 +75,15 @@ class OverflowMasks:
         for constant, mask in _CONSTANTS.items():
             text = text.replace(constant, mask)
         if "{{COMPACTION_INSTRUCTION}}" in text or "{{ANCHORED_INSTRUCTION" in text:
-            text = text.replace(f"\n{compaction.GUIDELINES_HEADING}\n", "\n{{GUIDELINES_HEADING}}\n")
+            text = text.replace(
+                f"\n{compaction.GUIDELINES_HEADING}\n", "\n{{GUIDELINES_HEADING}}\n"
+            )
             text = text.replace(f"\n{compaction.EXTRA_HEADING}\n", "\n{{EXTRA_HEADING}}\n")
         text = self._wrapped(text)
         for pattern, mask, groups in _PATTERNS:
-            text = pattern.sub(lambda m, mask=mask, groups=groups: mask % tuple(m[g] for g in groups), text)
+            text = pattern.sub(
+                lambda m, mask=mask, groups=groups: mask % tuple(m[g] for g in groups), text
+            )
         for template, mode in (
             (LEGACY_VOCABULARY.handoff_notice, "legacy"),
             (UNIFIED_VOCABULARY.handoff_notice, "unified"),
@@ -112,7 +116,7 @@ class OverflowMasks:
             return text
         end = text.rfind(_TAIL)
         inner = text[start + len(_HEAD) : end]
-        return f"{text[:start]}{{{{SUMMARY_WRAPPER:{inner}}}}}{text[end + len(_TAIL):]}"
+        return f"{text[:start]}{{{{SUMMARY_WRAPPER:{inner}}}}}{text[end + len(_TAIL) :]}"
 
     def _anchored(self, text: str) -> str:
         start = text.find(_ANCHOR_BEFORE)
@@ -122,7 +126,9 @@ class OverflowMasks:
         said = text[start + len(_ANCHOR_BEFORE) : end]
         found = re.search(r"<anchor>\n(.*)\n</anchor>", said, re.DOTALL)
         what = f"anchor={found[1]}" if found else "no_anchor"
-        return f"{text[:start]}{{{{ANCHORED_INSTRUCTION:{what}}}}}{text[end + len(_ANCHOR_AFTER):]}"
+        return (
+            f"{text[:start]}{{{{ANCHORED_INSTRUCTION:{what}}}}}{text[end + len(_ANCHOR_AFTER) :]}"
+        )
 
     def _flattened(self, text: str) -> str:
         if found := _RESULT_WITH_ID.fullmatch(text):

@@ -253,7 +253,7 @@ class World:
             made["validate_compression"] = self.validator(made["validate_compression"])
         return made
 
-    def janitor(self, config: dict[str, Any]) -> dict[str, Any]:
+    def janitor(self, config: dict[str, Any], *, explicit: bool) -> dict[str, Any]:
         """The options of a session's janitor, with the recorded defaults where ours differ."""
         made = self.compression(config)
         if made.get("context_window") == "infinity":
@@ -270,7 +270,7 @@ class World:
         ):
             if made.get(name) is not None:
                 made[name] = make(made[name])
-        return {**made, **REFERENCE_SPAN} if "strategy" not in made else made
+        return made if explicit or "strategy" in made else {**made, **REFERENCE_SPAN}
 
     def overflow(self, config: dict[str, Any]) -> dict[str, Any]:
         made = {**config, **REFERENCE_OVERFLOW}

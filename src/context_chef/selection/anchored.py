@@ -156,5 +156,6 @@ def anchored(
         validate_compression=validate_compression,
         compression_window=compression_window,
         mark_dropped=mark_dropped,
+        keep_open_request=keep_open_request,
     )
-    return Anchored(options=options, keep_open_request=keep_open_request)
+    return Anchored(options=options)

@@ -56,6 +56,8 @@ class CompressionOptions:
     summarised in parts."""
     mark_dropped: bool = True
     """Whether a marker stands in the window for a span that was dropped without a summary."""
+    keep_open_request: bool = True
+    """Whether the request that tools are still at work on stays verbatim."""
 
     def __post_init__(self) -> None:
         optional_callable("compression_model", self.compression_model)
@@ -78,6 +80,9 @@ class CompressionOptions:
             )
         if self.compression_window is not None:
             positive("compression_window", self.compression_window)
+        for name in ("mark_dropped", "keep_open_request"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingsError(f"`{name}` is True or False, not {getattr(self, name)!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +110,8 @@ class JanitorConfig:
     custom_compression_instructions: str | None = None
     validate_compression: Callable[[str, Any], MaybeAwaitable[object]] | None = None
     compression_window: float | None = None
+    mark_dropped: bool | None = None
+    keep_open_request: bool | None = None
     on_before_compress: Callable[..., MaybeAwaitable[Sequence[Message] | None]] | None = None
     """Called with the history and `BeforeCompress` before a strategy runs. A list that it answers
     takes the history's place in this pass."""

@@ -28,6 +28,8 @@ _POLICY: Final = (
     "preserve_recent_messages",
     "tool_result_stub_threshold",
     "compression_window",
+    "mark_dropped",
+    "keep_open_request",
 )
 
 ALIAS_CONFLICT: Final = (

@@ -62,7 +62,6 @@ class Summarize:
     """Replace everything before the cut with a summary. See `summarize()`."""
 
     options: CompressionOptions = field(default_factory=CompressionOptions)
-    keep_open_request: bool = True
     name: str = field(default="summarize", init=False)
     runner: Runner = field(default=DETACHED, init=False, repr=False, compare=False)
 
@@ -77,7 +76,7 @@ class Summarize:
         cut = find_cut(input, self.options)
         if cut.at is None:
             return input.unchanged(self.name, cut.reason)
-        span = Span(input, cut.at, keep_open_request=self.keep_open_request)
+        span = Span(input, cut.at, keep_open_request=self.options.keep_open_request)
         stay = span.reason_to_stay(input)
         if stay is not None:
             return input.unchanged(self.name, stay)
@@ -183,5 +182,6 @@ def summarize(
         validate_compression=validate_compression,
         compression_window=compression_window,
         mark_dropped=mark_dropped,
+        keep_open_request=keep_open_request,
     )
-    return Summarize(options=options, keep_open_request=keep_open_request)
+    return Summarize(options=options)
