@@ -68,6 +68,8 @@ class Made:
 
     draft: Draft
     row: dict[str, Any]
+    flat: bool = False
+    """Nothing in the row can be changed but the row itself."""
     calls: tuple[ToolCall, ...] = ()
     answers: ToolCall | None = None
     """The call that it was written as the answer of."""
@@ -114,7 +116,7 @@ class ChatWriter:
                 continue
             made = self._made(message, index)
             self._drafts.append(made.draft)
-            self._rows.append(fresh(made.row))
+            self._rows.append(made.row.copy() if made.flat else fresh(made.row))
             if made.media:
                 waiting = [*waiting, *made.media]
                 waits_for = message.role
@@ -128,11 +130,14 @@ class ChatWriter:
         if made is None or made.answers is not call:
             made = self._messages.make(message, call)
             made.row = made.draft.chat(self._marks)
+            made.flat = all(value.__class__ is str for value in made.row.values())
             self._memo.put(message, made)
         for each in made.calls:
             self._calls[each.id] = each
-        self.notes.diagnostics.extend(placed(made.notes.diagnostics, f"messages[{index}]"))
-        self.notes.repairs.extend(placed(made.notes.repairs, f"messages[{index}]"))
+        if made.notes.diagnostics or made.notes.repairs:
+            where = f"messages[{index}]"
+            self.notes.diagnostics.extend(placed(made.notes.diagnostics, where))
+            self.notes.repairs.extend(placed(made.notes.repairs, where))
         return made
 
     def _add(self, draft: Draft) -> None:

@@ -147,8 +147,10 @@ class ItemWriter:
             if made.instruction is not None:
                 self._instructions.append(made.instruction)
             self._items.extend(made.items)
-            self.notes.diagnostics.extend(placed(made.notes.diagnostics, f"messages[{index}]"))
-            self.notes.repairs.extend(placed(made.notes.repairs, f"messages[{index}]"))
+            if made.notes.diagnostics or made.notes.repairs:
+                where = f"messages[{index}]"
+                self.notes.diagnostics.extend(placed(made.notes.diagnostics, where))
+                self.notes.repairs.extend(placed(made.notes.repairs, where))
 
     def _input(self, messages: Sequence[Message], items: Sequence[Item]) -> Any:
         rows = [item.row() for item in items]
