@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from context_chef.persistence.backend import SearchHit, sendable
 from context_chef.persistence.passages import passages_of, snippet_of
-from context_chef.persistence.words import needles_of, query_words, words_of
+from context_chef.persistence.words import WordSplitter, needles_of, query_words
 
 INDEX_VERSION: Final = 1
 """Counts up whenever words or passages are made differently; the index is then built anew."""
@@ -66,6 +66,7 @@ class TextIndex:
     """
 
     def __init__(self) -> None:
+        self._splitter = WordSplitter()
         self._frequencies: dict[str, int] = {}
         self._counted_at = 0
 
@@ -102,7 +103,7 @@ class TextIndex:
         passages, length = 0, 0
         for entry, content in rows:
             for passage in passages_of(content):
-                words = words_of(passage.text)
+                words = self._splitter.words_of(passage.text)
                 whole = passage.text == content
                 row = db.execute(
                     "INSERT INTO passages (entry, line, message, role, length, text) "
@@ -143,7 +144,8 @@ class TextIndex:
                 if (hit.entry, hit.message) not in known
             ]
             ranked = _one_each(ranked)
-        return [_hit(db, candidate, score, query) for candidate, score in ranked[offset:needed]]
+        needles = needles_of(query)
+        return [_hit(db, candidate, score, needles) for candidate, score in ranked[offset:needed]]
 
     def _ranked(
         self, db: sqlite3.Connection, scope: _Scope, terms: Sequence[str], needed: int
@@ -178,18 +180,27 @@ class TextIndex:
                 break
             chosen.append(term)
             postings += frequencies[term]
-        wanted = max(100, needed * 3)
+        wanted = max(60, needed * 3)
         if postings <= _ENOUGH:
-            rows = db.execute(
-                f"SELECT {_COLUMNS} {_MATCHING} ORDER BY bm25(words) LIMIT ?",
-                (_any_of(chosen), *scope.bounds, wanted),
-            ).fetchall()
+            rows = self._best(db, scope, _any_of(chosen), wanted, postings)
         else:
             # Every word of the query is common: passages with all of them first.
             rows = self._newest(db, scope, " AND ".join(f'"{term}"' for term in terms), wanted)
         if len(rows) < needed and (len(chosen) < len(terms) or postings > _ENOUGH):
             rows += self._newest(db, scope, _any_of(terms), wanted)
         return list({row[0]: _Candidate(*row) for row in rows}.values())
+
+    def _best(
+        self, db: sqlite3.Connection, scope: _Scope, match: str, wanted: int, postings: int
+    ) -> list[Any]:
+        """The passages that rank best. A scope is applied afterwards, unless it takes too many."""
+        for ranked in (wanted * 2, postings):
+            rows = db.execute(
+                f"SELECT {_COLUMNS} {_RANKED} LIMIT ?", (match, ranked, *scope.bounds, wanted)
+            ).fetchall()
+            if len(rows) >= wanted or ranked >= postings:
+                return rows
+        return []
 
     def _newest(self, db: sqlite3.Connection, scope: _Scope, match: str, wanted: int) -> list[Any]:
         return db.execute(
@@ -291,9 +302,10 @@ _SCOPED_WORDS: Final = (
     "FROM entries e JOIN passages p ON p.entry = e.id JOIN words w ON w.rowid = p.id "
     f"WHERE {_WITHIN}"
 )
-_MATCHING: Final = (
-    "FROM words w JOIN passages p ON p.id = w.rowid JOIN entries e ON e.id = p.entry "
-    f"WHERE words MATCH ? AND {_WITHIN}"
+_RANKED: Final = (
+    "FROM (SELECT rowid AS found, rank AS worse FROM words WHERE words MATCH ? "
+    "ORDER BY rank LIMIT ?) JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry "
+    f"JOIN words w ON w.rowid = p.id WHERE {_WITHIN} ORDER BY worse"
 )
 _NEWEST: Final = (
     "FROM (SELECT rowid AS found FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?) "
@@ -347,14 +359,16 @@ def _best_first(item: tuple[_Candidate, float]) -> tuple[float, str, int]:
     return (-round(item[1], 9), item[0].path, item[0].id)
 
 
-def _hit(db: sqlite3.Connection, candidate: _Candidate, score: float, query: str) -> SearchHit:
+def _hit(
+    db: sqlite3.Connection, candidate: _Candidate, score: float, needles: list[str]
+) -> SearchHit:
     row = db.execute(
         "SELECT coalesce(p.text, e.content), e.meta, p.line, p.message, p.role "
         "FROM passages p JOIN entries e ON e.id = p.entry WHERE p.id = ?",
         (candidate.id,),
     ).fetchone()
     text, meta, line, message, role = row
-    snippet, within = snippet_of(text, needles_of(query))
+    snippet, within = snippet_of(text, needles)
     return SearchHit(
         path=candidate.path,
         meta=cast("dict[str, Any]", json.loads(meta)),

@@ -20,6 +20,7 @@ _UNSPACED: Final = (
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _IDENTIFIER: Final = re.compile(rf"[^\W{_UNSPACED}{_MARKS}]+(?:[{_MARKS}]+[^\W{_UNSPACED}]*)*")
 _RUN: Final = re.compile(rf"[{_UNSPACED}]+|{_IDENTIFIER.pattern}")
+_STARTS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+(?:[^\W\d_])*")
 _PLAIN: Final = re.compile(r"[a-z]+")
 _VOWEL: Final = re.compile(r"[aeiouy]")
@@ -36,9 +37,26 @@ _COMMON: Final = frozenset(
 )
 
 
-def words_of(text: str) -> list[str]:
-    """Every word in order, each as an ASCII token; an identifier also gives its parts."""
-    return [token for run in _RUN.findall(_folded(text)) for token in _tokens(run, asking=False)]
+class WordSplitter:
+    """Splits texts, remembering the words that it met lately: most words come again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def words_of(self, text: str) -> list[str]:
+        """Every word in order, each as an ASCII token; an identifier also gives its parts."""
+        known = self._known
+        if len(known) > 50_000:
+            known.clear()
+        words: list[str] = []
+        for run in _RUN.findall(_folded(text)):
+            tokens = known.get(run)
+            if tokens is None:
+                tokens = tuple(_tokens(run, asking=False))
+                if len(run) <= LONGEST_WORD:
+                    known[run] = tokens
+            words += tokens
+        return words
 
 
 def query_words(query: str) -> list[str]:
@@ -59,7 +77,7 @@ def _folded(text: str) -> str:
 
 
 def _tokens(run: str, *, asking: bool) -> Iterator[str]:
-    if re.match(f"[{_UNSPACED}]", run):
+    if _STARTS_UNSPACED.match(run):
         # Pairs carry the meaning; single characters only so that a query of one finds something.
         if not asking or len(run) == 1:
             yield from (_ascii(char) for char in run)
