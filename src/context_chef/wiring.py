@@ -30,7 +30,10 @@ from context_chef.pipeline.state import ChefState
 from context_chef.pipeline.turn import ChefParts, CompileSettings, TransformCache
 from context_chef.placement.skills import SkillShelf
 from context_chef.prompts.vocabulary import resolve_vocabulary
-from context_chef.retrieval.context_tool import get_context_tool_definition
+from context_chef.retrieval.context_tool import (
+    get_context_tool_definition,
+    get_native_memory_tool_definition,
+)
 from context_chef.retrieval.host import ContextHost
 from context_chef.retrieval.new_context import get_new_context_tool_definition
 from context_chef.retrieval.policy import ContextToolConfig
@@ -279,6 +282,8 @@ class Wiring:
         if self._options.tools != "unified":
             return tuple(memory.get_tool_definitions()) if memory is not None else ()
         own = (get_context_tool_definition(),)
+        if self.context_tool.native_memory:
+            own = (*own, get_native_memory_tool_definition())
         return (*own, get_new_context_tool_definition()) if self._handoff else own
 
 

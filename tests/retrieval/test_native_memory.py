@@ -14,7 +14,9 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
+from context_chef import ContextChef
 from context_chef.errors import UnknownToolError
+from context_chef.persistence import InMemoryBackend
 from tests.retrieval.hosts import Tools
 
 
@@ -130,3 +132,22 @@ def test_an_empty_file_may_be_created(tools: Tools) -> None:
 def test_the_name_is_only_ours_where_the_tool_is_offered() -> None:
     with pytest.raises(UnknownToolError, match="'memory'"):
         Tools().native("view", path="/memories")
+
+
+def test_a_chef_offers_it_on_anthropic_only_and_answers_its_calls() -> None:
+    chef = ContextChef(
+        tools="unified",
+        store=InMemoryBackend(),
+        memory={},
+        context_tool={"native_memory": True},
+    ).set_history([{"role": "user", "content": "hi"}])
+
+    def names(target: str) -> list[str]:
+        tools = chef.compile_sync(target)["tools"]
+        return [tool.get("name") or tool["function"]["name"] for tool in tools]
+
+    assert names("anthropic") == ["context", "memory"]
+    assert names("openai") == ["context"]
+    assert chef.owns_tool("memory")
+    call = {"name": "memory", "arguments": {"command": "view", "path": "/memories"}}
+    assert chef.handle_tool_sync(call).endswith("0B\t/memories")
