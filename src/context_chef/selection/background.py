@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from context_chef.bridge import settle, stepping
+from context_chef.bridge import stepping
 from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
@@ -85,7 +85,7 @@ class Background:
                     return input.unchanged(self.name, "stale_within_budget")
         if stepping():
             # A sync call has no loop that would go on afterwards: the work is done here.
-            return self._own(await settle(self.inner.apply(input)))
+            return self._own(await abilities.ask(self.inner, input))
         await self._start(input)
         return input.unchanged(self.name, "background_started")
 
@@ -121,7 +121,7 @@ class Background:
 
     async def _run(self, input: OverflowInput) -> OverflowResult:
         # The compile that starts the job ends long before it: its signal is not the job's.
-        return await settle(self.inner.apply(msgspec.structs.replace(input, signal=None)))
+        return await abilities.ask(self.inner, msgspec.structs.replace(input, signal=None))
 
     def _finished(self, task: asyncio.Task[OverflowResult]) -> None:
         if task.cancelled():

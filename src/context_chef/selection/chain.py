@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from context_chef.bridge import settle
 from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 from context_chef.selection import strategy as abilities
@@ -47,7 +46,7 @@ class Chain:
         for place, step in enumerate(self.steps):
             if landing and not abilities.pending(step):
                 continue  # within budget only what is waiting may land; nothing is escalated
-            result = await settle(step.apply(taken.next_input(escalated=place > 0)))
+            result = await abilities.ask(step, taken.next_input(escalated=place > 0))
             if not result.changed:
                 taken.reason = result.reason
                 if result.reason in WORKING:

@@ -225,7 +225,7 @@ class OverflowPass:
             forced=self._forced,
             signal=self._signal,
         )
-        result = await settle(self._strategy.apply(input))
+        result = await abilities.ask(self._strategy, input)
         if not isinstance(result, OverflowResult):  # pyright: ignore[reportUnnecessaryIsInstance]  # custom strategies
             raise SettingsError(
                 f"The strategy {self._strategy.name!r} answered {result!r}; `apply` has to answer "

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from context_chef.bridge import settle
 from context_chef.errors import SettingsError
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 from context_chef.selection import strategy as abilities
@@ -57,7 +56,7 @@ class Server:
         """What the fallback answers: only asked where no server does the work."""
         if self.fallback is None:
             return input.unchanged(self.name, "no_server_target")
-        return await settle(self.fallback.apply(input))
+        return await abilities.ask(self.fallback, input)
 
     def commit(self, result: OverflowResult, lineage: WindowLineage) -> None:
         """The fallback's business."""

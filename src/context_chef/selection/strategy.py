@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from context_chef.bridge import MaybeAwaitable
+from context_chef.bridge import MaybeAwaitable, settle
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 
 
@@ -19,7 +20,10 @@ class OverflowStrategy(Protocol):
         ...
 
     def apply(self, input: OverflowInput, /) -> MaybeAwaitable[OverflowResult]:
-        """Answer a new history. `apply` may be speculative: what it answers may never be used."""
+        """Answer a new history. Best written `async def`, with what it calls through `settle()`.
+
+        `apply` may be speculative: what it answers may never be used.
+        """
         ...
 
 
@@ -107,6 +111,12 @@ class Runner(Protocol):
     def between(self) -> Runner:
         """A runner for work that goes on between passes: its failures count when they happen."""
         ...
+
+
+async def ask(strategy: OverflowStrategy, input: OverflowInput) -> OverflowResult:
+    """What a strategy answers. An `async def` runs on in a sync call, as long as it never waits."""
+    answer = strategy.apply(input)
+    return await (answer if inspect.iscoroutine(answer) else settle(answer))
 
 
 def attach(strategy: OverflowStrategy, runner: Runner) -> OverflowStrategy:
