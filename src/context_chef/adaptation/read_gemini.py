@@ -149,9 +149,9 @@ class _Reader:
 
     def _content(self, row: dict[str, Any], path: str) -> list[Message]:
         said = row.get("role")
-        if said is not None and said not in _ROLES:
+        role = _ROLES.get(said) if isinstance(said, str) else None if said else "user"
+        if role is None:
             raise InputError(f"the role is {said!r}; use user or model.", path=f"{path}.role")
-        role: Role = _ROLES[said] if said is not None else "user"
         parts = row.get("parts")
         if parts is None or parts == []:
             self.note("content-empty", path, "A content without parts is left out.")
