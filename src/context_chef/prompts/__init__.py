@@ -1,0 +1,1 @@
+"""Every sentence the model reads, and nothing else."""
