@@ -318,7 +318,7 @@ class _MessageWriter:
             text = call.arguments
             if self._mend:
                 text = written_arguments(call, self.notes, f"{where}.arguments")
-            entry = {"name": name, "arguments": text}
+            entry = {"arguments": text, "name": name}
         if _form(call) == "function_call" and "function_call" not in draft.fields:
             draft.fields["function_call"] = entry
             return

@@ -91,7 +91,8 @@ class Draft:
         elif self.spelled == "null":
             row["content"] = None
         row.update(self.fields)
-        return row
+        # Equal messages are equal bytes, whatever order their fields were met in.
+        return {key: row[key] for key in sorted(row)}
 
     def _says_otherwise(self) -> bool:
         """Whether the message holds what allows it to have no content."""
