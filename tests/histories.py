@@ -24,7 +24,10 @@ from context_chef.ir.blocks import (
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+    "AAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)  # fmt: skip
 PDF = "JVBERi0xLjQKJSVFT0YK"
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")

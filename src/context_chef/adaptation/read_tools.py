@@ -318,6 +318,12 @@ def _declaration(
     )
 
 
+# Protocol buffers also write an enum's number.
+_GEMINI_TYPES: Final = {
+    1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "object", 7: "null",
+}  # fmt: skip
+
+
 def json_schema_of(schema: Any) -> Any:
     """JSON Schema of Gemini's own schema form (upper-case types, `nullable`, `example`)."""
     if not isinstance(schema, Mapping):
@@ -329,9 +335,10 @@ def json_schema_of(schema: Any) -> Any:
         if name in ("propertyOrdering", "nullable") or value is None:
             continue
         if name == "type":
-            out["type"] = value.lower() if isinstance(value, str) else value
-            if out["type"] == "type_unspecified":
-                del out["type"]
+            kind = _GEMINI_TYPES.get(value, value) if isinstance(value, int) else value
+            if isinstance(kind, str) and kind.upper() == "TYPE_UNSPECIFIED":
+                continue
+            out["type"] = kind.lower() if isinstance(kind, str) else kind
         elif name == "properties" and isinstance(value, Mapping):
             named = cast(Mapping[str, Any], value)
             out["properties"] = {field: json_schema_of(sub) for field, sub in named.items()}

@@ -186,8 +186,10 @@ class _Conversion:
         first: dict[str, ToolDefinition] = {}
         kept: list[tuple[str, ToolDefinition]] = []
         for where, tool in tools:
-            earlier = first.setdefault(self._identity(tool), tool)
-            if earlier is tool:
+            identity = self._identity(tool)
+            earlier = first.get(identity)
+            if earlier is None:
+                first[identity] = tool
                 kept.append((where, tool))
             elif earlier == tool:
                 self._repair(
