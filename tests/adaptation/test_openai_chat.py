@@ -25,7 +25,12 @@ from context_chef.ir.blocks import (
 )
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
-from context_chef.prompts.adaptation import compaction_text, failed_result, thinking_as_text
+from context_chef.prompts.adaptation import (
+    compaction_text,
+    failed_result,
+    media_moved,
+    thinking_as_text,
+)
 from context_chef.prompts.guardrails import prefill_enforcement
 from tests.histories import PNG
 
@@ -187,7 +192,7 @@ def test_media_of_results_follow_the_whole_run_of_answers() -> None:
         "user",
         "assistant",
     ]
-    assert rows[2]["content"] == "see"
+    assert rows[2]["content"] == f"see\n\n{media_moved('image', media_type='image/png')}"
     label, image = rows[4]["content"]
     assert "`read`" in label["text"]
     assert image["image_url"]["url"] == f"data:image/png;base64,{PNG}"
@@ -196,7 +201,7 @@ def test_media_of_results_follow_the_whole_run_of_answers() -> None:
 def test_a_result_that_is_only_an_image_says_that_it_follows() -> None:
     rows = write(Message.assistant(tool_calls=[READ]), Message.tool(IMAGE, tool_call_id="c1"))
 
-    assert "next message" in rows[1]["content"]
+    assert rows[1]["content"] == media_moved("image", media_type="image/png")
     assert rows[2]["content"][1]["type"] == "image_url"
 
 
@@ -302,7 +307,7 @@ def test_media_of_instructions_move_to_the_user() -> None:
     rows = write(Message.system((Text(text="s"), IMAGE)), Message.user("q"))
 
     assert [row["role"] for row in rows] == ["system", "user", "user"]
-    assert rows[0]["content"] == "s"
+    assert rows[0]["content"].startswith("s\n\n[An image (image/png)")
     assert rows[1]["content"][1]["type"] == "image_url"
 
 

@@ -42,10 +42,10 @@ from context_chef.ir.frozen import EMPTY, thaw
 from context_chef.ir.message import Message
 from context_chef.prompts.adaptation import (
     INSTRUCTION_MEDIA,
-    RESULT_MEDIA_FOLLOW,
     compaction_text,
     document_text,
     failed_result,
+    media_moved,
     result_media_label,
     thinking_as_text,
 )
@@ -266,8 +266,6 @@ class _MessageWriter:
             draft.fields.setdefault("name", call_id)
         elif call_id or self._mend:
             draft.fields["tool_call_id"] = call_id
-        if self._media_apart and not draft.pieces:
-            draft.pieces.append(Piece(text=RESULT_MEDIA_FOLLOW))
         if message.is_error:
             wrap_first(draft.pieces, failed_result)
 
@@ -379,6 +377,8 @@ class _MessageWriter:
             if not self._media_apart:
                 self._media_apart.append(Piece(text=self._label(message, call), generated=True))
             self._media_apart.append(piece)
+            note = media_moved(media.kind, media_type=media.media_type, filename=media.filename)
+            draft.pieces.append(Piece(text=note, generated=True))
 
     def _label(self, message: Message, call: ToolCall | None) -> str:
         if message.role != "tool":

@@ -39,10 +39,14 @@ def media_omitted(
     kind: str, *, why: str, media_type: str | None = None, filename: str | None = None
 ) -> str:
     """The note that stands where media stood which the target does not take."""
+    what = _what(kind, media_type, filename)
+    return _MEDIA_OMITTED.replace("{what}", what).replace("{why}", why)
+
+
+def _what(kind: str, media_type: str | None, filename: str | None) -> str:
     article = "An" if kind[:1] in "aeiou" else "A"
     details = ", ".join(part for part in (media_type, filename and f'"{filename}"') if part)
-    what = f"{article} {kind} ({details})" if details else f"{article} {kind}"
-    return _MEDIA_OMITTED.replace("{what}", what).replace("{why}", why)
+    return f"{article} {kind} ({details})" if details else f"{article} {kind}"
 
 
 def result_media_label(name: str) -> str:
@@ -50,7 +54,7 @@ def result_media_label(name: str) -> str:
     return _RESULT_MEDIA.replace("{name}", name)
 
 
-RESULT_MEDIA_FOLLOW: Final = "(What the tool returned follows in the next message.)"
+_MEDIA_MOVED: Final = "[{what} belongs here: it follows in a message of its own.]"
 INSTRUCTION_MEDIA: Final = "Attached to the instructions above:"
 _DOCUMENT: Final = "<document{name}>\n{text}\n</document>"
 
@@ -61,3 +65,8 @@ def document_text(text: str, *, filename: str | None = None) -> str:
     attribute = f' name="{name}"' if name else ""
     body = text.replace("</document", "&lt;/document")
     return _DOCUMENT.replace("{name}", attribute).replace("{text}", body)
+
+
+def media_moved(kind: str, *, media_type: str | None = None, filename: str | None = None) -> str:
+    """The note that stands where media stood which had to go into a message of their own."""
+    return _MEDIA_MOVED.replace("{what}", _what(kind, media_type, filename))
