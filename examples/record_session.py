@@ -1,7 +1,7 @@
-"""Records an agent session: a scripted model drives real file and shell tools over a small repository.
+"""Records an agent session: a scripted model drives real tools over a small repository.
 
-The program builds the repository, plays the model's script against it and writes what was said as a
-chat-completions transcript. Everything but the model is real: the files, the shell, the failures.
+The program builds the repository, plays the model's script against it and writes what was said as
+a chat-completions transcript. Everything but the model is real: files, shell, failures.
 
     python examples/record_session.py --out examples/session.json
 """
@@ -90,7 +90,7 @@ if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 ''',
     "tests/__init__.py": "",
-    "tests/test_stock.py": '''import unittest
+    "tests/test_stock.py": """import unittest
 
 from inventory.stock import Item, days_left, load, to_reorder
 
@@ -108,7 +108,7 @@ class StockTest(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
-''',
+""",
     "README.md": "# inventory\n\nNightly stock reports. Exit code 3 means: unknown warehouse.\n",
     "vendor/README.md": "Third-party code. Do not edit.\n",
 }
@@ -127,7 +127,9 @@ def build_repository(root: Path) -> None:
     (data / "north.csv").write_text("\n".join(north) + "\n")
     (data / "south.csv").write_text("\n".join(south) + "\n")
     sales = [f"N-{number:03d},{(number % 7) + 1}" for number in range(1, 121)]
-    sales += [f"S-{number:03d},{0 if number == 97 else (number % 5) + 1}" for number in range(1, 161)]
+    sales += [
+        f"S-{number:03d},{0 if number == 97 else (number % 5) + 1}" for number in range(1, 161)
+    ]
     (data / "sales.csv").write_text("\n".join(sales) + "\n")
 
 

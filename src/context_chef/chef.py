@@ -257,7 +257,9 @@ class ContextChef:
 
     def owns_tool(self, name: object) -> bool:
         """Whether `handle_tool` answers calls of this name, whatever the tools mode."""
-        return is_context_tool_name(name)
+        return is_context_tool_name(
+            name, native_memory=self._wiring.context_tool.native_memory
+        )
 
     async def handle_tool(self, call: ToolRequest | Section) -> str:
         """Run a call of one of the chef's own tools: the text to give back to the model.
@@ -356,6 +358,11 @@ class ContextChef:
         with self._changing:
             self._change(new_contexts_requested=self._state.new_contexts_requested + 1)
         return self
+
+    @property
+    def new_context_requested(self) -> bool:
+        """Whether the next compile closes the window."""
+        return self._state.new_context_requested
 
     # Taking part
 

@@ -266,7 +266,7 @@ def _session_pool(given: dict[str, Any]) -> Any:
     pool = SessionPool(create, **options)
     for key in given["gets"]:
         pool.get(key)
-    return {"created": created, "size": len(pool)}
+    return {"created_count": len(created), "created_last": created[-3:], "size": len(pool)}
 
 
 def _session_key(given: dict[str, Any]) -> Any:

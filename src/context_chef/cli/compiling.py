@@ -20,10 +20,10 @@ TARGETS = ("openai", "openai-responses", "anthropic", "gemini")
 _DESCRIPTION = """\
 Read a transcript or a recorded request body, and write the request for another provider.
 
-FILE holds JSON: a request body of OpenAI Chat, OpenAI Responses, Anthropic or Gemini, a bare list of
-messages, or a container {"format": ..., "system": ..., "tools": ..., "messages": [...]}. Use - for
-standard input. The payload goes to --out (or to standard output), and a table shows where the tokens
-went. What had to be mended, and what could not be carried, is listed below it."""
+FILE holds JSON: a request body of OpenAI Chat, OpenAI Responses, Anthropic or Gemini, a bare list
+of messages, or a container {"format": ..., "system": ..., "tools": ..., "messages": [...]}. Use -
+for standard input. The payload goes to --out (or to standard output), and a table shows where the
+tokens went. What had to be mended, and what could not be carried, is listed below it."""
 
 _EPILOG = """\
 examples:
@@ -32,7 +32,9 @@ examples:
   context-chef compile - --target gemini < body.json > payload.json"""
 
 
-def add_compile_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]  # argparse has no public name for it
+def add_compile_command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],  # pyright: ignore[reportPrivateUsage]  # argparse has no public name for it
+) -> None:
     """Add `compile` to the commands."""
     parser = commands.add_parser(
         "compile",
@@ -128,8 +130,7 @@ def _show(out: Any, report: Report, *, every_span: bool) -> None:
         ]  # fmt: skip
         show_table(out, "Every span", columns, rows)
     rows = [
-        (place, f"{tokens:,}", f"{tokens / total:.0%}")
-        for place, tokens in report.sections.items()
+        (place, f"{tokens:,}", f"{tokens / total:.0%}") for place, tokens in report.sections.items()
     ]
     show_table(
         out,

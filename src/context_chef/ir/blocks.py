@@ -28,7 +28,7 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     cache: CacheBreakpoint | None = None
     native: Mapping[str, Any] = EMPTY
-    """Fields that only one provider knows, under that provider's name: re-emitted there verbatim."""
+    """Fields that only one provider knows, under its name: re-emitted there verbatim."""
 
     _worded: ClassVar[tuple[str, ...]] = ()
 
@@ -49,7 +49,7 @@ class Text(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
     text: str
     signature: str | None = None
     source: str | None = None
-    """Who generated it, when we did: `memory`, `dynamic_state`, `announcements`, … Never on a wire."""
+    """Who generated it, when we did: `memory`, `dynamic_state`, … Never on a wire."""
 
 
 class Inline(msgspec.Struct, frozen=True, kw_only=True, tag="inline"):
@@ -100,7 +100,9 @@ class Thinking(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="think
     origin: Provider | None = None
 
 
-class RedactedThinking(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="redacted_thinking"):
+class RedactedThinking(
+    _Block, frozen=True, kw_only=True, omit_defaults=True, tag="redacted_thinking"
+):
     """Reasoning that only its provider can read."""
 
     data: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, Self, cast
 
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from context_chef.ir.text import clean_text
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import msgspec
-from typing_extensions import Self
 
 from context_chef.ir.blocks import Block, CacheBreakpoint, Media, Text, Thinking, ToolCall
 from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
@@ -16,7 +15,11 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class Message(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, weakref=True, 
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    weakref=True,
 ):
     """One entry of the conversation. Unchangeable all the way down.
 
@@ -42,7 +45,7 @@ class Message(
     id: str | None = None
     """The caller's own name for it. Never on a wire."""
     native: Mapping[str, Any] = EMPTY
-    """Fields that only one provider knows, under that provider's name: re-emitted there verbatim."""
+    """Fields that only one provider knows, under its name: re-emitted there verbatim."""
     extra: Mapping[str, Any] = EMPTY
     """What came in under a name we have no field for: carried, never read, never on a wire."""
 

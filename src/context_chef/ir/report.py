@@ -16,7 +16,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One stretch of the request, or one thing that was left out of it."""
 
     source: str
-    """Who brought it: `system_prompt`, `history[4]`, `memory`, `skill:NAME`, `fold`, `tool:NAME`, …"""
+    """Who brought it: `system_prompt`, `history[4]`, `memory`, `skill:NAME`, `fold`, …"""
     place: Place
     tokens: int
     role: str | None = None

@@ -35,9 +35,15 @@ from context_chef.ir.message import Message, MessageLike, Role
 from context_chef.ir.text import clean_text
 
 ROLES: Final = ("system", "user", "assistant", "tool")
-_ROLE_ALIASES: Final[dict[str, Role]] = {"developer": "system", "function": "tool", "model": "assistant"}
+_ROLE_ALIASES: Final[dict[str, Role]] = {
+    "developer": "system",
+    "function": "tool",
+    "model": "assistant",
+}
 _OUR_BLOCKS: Final = frozenset({"media", "thinking", "redacted_thinking", "tool_call", "opaque"})
-_ANTHROPIC_BLOCKS: Final = frozenset({"tool_use", "tool_result", "image", "document", "server_tool_use"})
+_ANTHROPIC_BLOCKS: Final = frozenset(
+    {"tool_use", "tool_result", "image", "document", "server_tool_use"}
+)
 _KNOWN: Final = frozenset(
     {
         "role", "content", "name", "tool_calls", "tool_call_id", "is_error", "pinned", "positional",
@@ -124,7 +130,9 @@ class _RowReader:
             native = {"openai": {"role": role}} if role == "developer" else {}
             return _ROLE_ALIASES[role], native
         said = "is missing" if role is None else f"is {role!r}"
-        raise InputError(f"the role {said}; use one of {', '.join(ROLES)}.", path=f"{self._path}.role")
+        raise InputError(
+            f"the role {said}; use one of {', '.join(ROLES)}.", path=f"{self._path}.role"
+        )
 
     def _content(self, role: Role) -> tuple[Block, ...]:
         row = self._row
@@ -161,9 +169,7 @@ class _RowReader:
         if isinstance(content, Sequence) and not isinstance(content, (bytes, bytearray)):
             parts = cast(Sequence[Any], content)
             return [self._part(part, f"{where}[{index}]") for index, part in enumerate(parts)]
-        raise InputError(
-            f"content has to be text or a list of parts, not {content!r}.", path=where
-        )
+        raise InputError(f"content has to be text or a list of parts, not {content!r}.", path=where)
 
     def _part(self, part: Any, where: str) -> Block:
         if isinstance(part, (Text, Media, Thinking, RedactedThinking, ToolCall, Opaque)):
@@ -178,7 +184,9 @@ class _RowReader:
             return _decode_block(part, where)
         if kind in ("text", "input_text", "output_text"):
             if not isinstance(part.get("text"), str):
-                raise InputError(f"text has to be a string, not {part.get('text')!r}.", path=f"{where}.text")
+                raise InputError(
+                    f"text has to be a string, not {part.get('text')!r}.", path=f"{where}.text"
+                )
             return Text(text=clean_text(part["text"]))
         if kind == "refusal" and isinstance(part.get("refusal"), str):
             return Text(text=clean_text(part["refusal"]), native={"openai": {"type": "refusal"}})
@@ -215,7 +223,9 @@ class _RowReader:
             source = FileId(file_id=file["file_id"], provider="openai")
             return Media(kind="document", source=source, filename=filename)
         if isinstance(file.get("file_data"), str) and file["file_data"]:
-            return media_from(file["file_data"], media_type=None, kind="document", filename=filename)
+            return media_from(
+                file["file_data"], media_type=None, kind="document", filename=filename
+            )
         raise InputError("a file needs `file_data` or `file_id`.", path=f"{where}.file")
 
     def _thinking(self) -> list[Block]:
@@ -225,11 +235,17 @@ class _RowReader:
             thinking = cast(Mapping[str, Any], thinking)
             words = thinking.get("thinking", "")
             if not isinstance(words, str):
-                raise InputError(f"thinking has to be text, not {words!r}.", path=f"{self._path}.thinking.thinking")
+                raise InputError(
+                    f"thinking has to be text, not {words!r}.",
+                    path=f"{self._path}.thinking.thinking",
+                )
             signature = thinking.get("signature")
             blocks.append(Thinking(text=words, signature=signature, origin=_origin(thinking)))
         elif thinking is not None:
-            raise InputError(f"thinking is a mapping with `thinking` and `signature`, not {thinking!r}.", path=f"{self._path}.thinking")
+            raise InputError(
+                f"thinking is a mapping with `thinking` and `signature`, not {thinking!r}.",
+                path=f"{self._path}.thinking",
+            )
         redacted = self._row.get("redacted_thinking")
         if isinstance(redacted, Mapping):
             data = cast(Mapping[str, Any], redacted).get("data", "")
@@ -239,7 +255,9 @@ class _RowReader:
     def _attachment(self, item: Mapping[str, Any], where: str) -> Media:
         data = item.get("data")
         if not isinstance(data, str):
-            raise InputError(f"an attachment needs `data` as text, not {data!r}.", path=f"{where}.data")
+            raise InputError(
+                f"an attachment needs `data` as text, not {data!r}.", path=f"{where}.data"
+            )
         media_type = item.get("media_type", item.get("mediaType"))
         filename = item.get("filename")
         return media_from(
@@ -255,7 +273,10 @@ class _RowReader:
         if isinstance(value, Mapping):
             ttl = cast(Mapping[str, Any], value).get("ttl")
             if ttl not in (None, "5m", "1h"):
-                raise InputError(f"a breakpoint's ttl is '5m' or '1h', not {ttl!r}.", path=f"{self._path}.cache.ttl")
+                raise InputError(
+                    f"a breakpoint's ttl is '5m' or '1h', not {ttl!r}.",
+                    path=f"{self._path}.cache.ttl",
+                )
             return CacheBreakpoint(ttl=cast(Any, ttl))
         return CacheBreakpoint() if value or self._row.get("_cache_breakpoint") else None
 
@@ -279,7 +300,10 @@ class _RowReader:
             rows = [_plain(item) for item in cast(Sequence[Any], value)]
             for index, item in enumerate(rows):
                 if not isinstance(item, Mapping):
-                    raise InputError(f"a mapping was expected, not {item!r}.", path=f"{self._path}.{field}[{index}]")
+                    raise InputError(
+                        f"a mapping was expected, not {item!r}.",
+                        path=f"{self._path}.{field}[{index}]",
+                    )
             return cast(list[Mapping[str, Any]], rows)
         raise InputError(f"{field} has to be a list, not {value!r}.", path=f"{self._path}.{field}")
 
@@ -322,11 +346,15 @@ def _tool_call(item: Mapping[str, Any], where: str) -> ToolCall:
                 arguments=str(custom.get("input") or ""),
                 native={"openai": {"type": "custom"}},
             )
-        raise InputError("a tool call needs a `function` with `name` and `arguments`.", path=f"{where}.function")
+        raise InputError(
+            "a tool call needs a `function` with `name` and `arguments`.", path=f"{where}.function"
+        )
     function = cast(Mapping[str, Any], function)
     name = function.get("name")
     if not isinstance(name, str):
-        raise InputError(f"a tool call needs a name as text, not {name!r}.", path=f"{where}.function.name")
+        raise InputError(
+            f"a tool call needs a name as text, not {name!r}.", path=f"{where}.function.name"
+        )
     arguments = function.get("arguments")
     if isinstance(arguments, Mapping):
         arguments = compact_json(thaw(arguments))
@@ -413,7 +441,11 @@ def flat_row(message: Message) -> dict[str, Any]:
             row["redacted_thinking"] = {"data": block.data}
         elif isinstance(block, Text) and block.signature is not None:
             row["_gemini_thought_signature"] = block.signature
-        elif isinstance(block, Opaque) and block.kind == "compaction" and block.provider == "anthropic":
+        elif (
+            isinstance(block, Opaque)
+            and block.kind == "compaction"
+            and block.provider == "anthropic"
+        ):
             row["_anthropic_compaction"] = block.value.get("content")
         elif isinstance(block, Opaque) and block.kind == "reasoning":
             row.setdefault("_openai_reasoning", []).append(thaw(block.value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -29,12 +29,10 @@ def announcement(id: str, content: str, channel: str = "auto") -> Announcement:
         raise SettingsError(f"`channel` cannot be {channel!r}. {nearest(channel, CHANNELS)}")
     if not id:
         raise SettingsError("An announcement needs an `id`, so that it can be retracted.")
-    return Announcement(id=id, content=content, channel=cast(Channel, channel))
+    return Announcement(id=id, content=content, channel=channel)
 
 
-def announced(
-    standing: Sequence[Announcement], new: Announcement
-) -> tuple[Announcement, ...]:
+def announced(standing: Sequence[Announcement], new: Announcement) -> tuple[Announcement, ...]:
     """The standing set with one more, or with the one of the same id replaced in place."""
     if any(item.id == new.id for item in standing):
         return tuple(new if item.id == new.id else item for item in standing)

@@ -1,4 +1,4 @@
-"""The sandwich: stable prefix, history, and what stands behind it; the tail is stitched in later."""
+"""The sandwich: stable prefix, history, and what stands behind it; the tail comes later."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ VOLATILE: Final[Mapping[str, tuple[str, str]]] = {
     "skill": ("skill tail instructions", "keep the breakpoint in front of the tail"),
     "announcements": ("announcements", 'announce on the channel "user_tail"'),
 }
-"""Generated content that may change by the turn: its name in an audit, and the knob that moves it."""
+"""What we generate that may change by the turn: its name in an audit, the knob that moves it."""
 
 
 class CacheIssue(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ def _wanted(
     prefix_end: int,
     previous: int | None,
 ) -> list[int]:
-    """Candidates, the most valuable first: the newest end, the one before it, the prefix, between."""
+    """Candidates, the most valuable first: the newest end, the last one, the prefix, between."""
     wanted: list[int] = []
     if stable_until > 0:
         wanted.append(stable_until - 1)

@@ -10,9 +10,9 @@ import msgspec
 from typing_extensions import is_typeddict
 
 from context_chef.errors import InputError, MissingExtraError, SettingsError, nearest
+from context_chef.ir.blocks import Text
 from context_chef.ir.frozen import freeze
 from context_chef.ir.message import Message
-from context_chef.ir.blocks import Text
 from context_chef.prompts.placement import STATE_HEADING
 from context_chef.prompts.xml import object_to_xml
 
@@ -45,11 +45,13 @@ def dynamic_state(schema: Any, value: Any, *, placement: str = "last_user") -> D
     None for no check. Raises InputError naming the field, SettingsError for an unknown placement.
     """
     if placement not in PLACEMENTS:
-        raise SettingsError(f"`placement` cannot be {placement!r}. {nearest(placement, PLACEMENTS)}")
+        raise SettingsError(
+            f"`placement` cannot be {placement!r}. {nearest(placement, PLACEMENTS)}"
+        )
     checked = _builtins(_check(schema, value))
     return DynamicState(
         value=freeze(checked),
-        placement=cast(StatePlacement, placement),
+        placement=placement,
         xml=object_to_xml(checked, ROOT),
     )
 
@@ -64,18 +66,19 @@ def _check(schema: Any, value: Any) -> Any:
         check = getattr(schema, method, None)
         if callable(check):
             return _call(cast(Callable[[Any], Any], check), value)
+    kind = cast(Any, schema)
     if isinstance(schema, type) and (
-        dataclasses.is_dataclass(schema)
-        or issubclass(schema, msgspec.Struct)
-        or is_typeddict(schema)
+        dataclasses.is_dataclass(kind) or issubclass(kind, msgspec.Struct) or is_typeddict(kind)
     ):
         try:
-            return msgspec.convert(value, schema, from_attributes=True)
+            return msgspec.convert(value, kind, from_attributes=True)
         except msgspec.ValidationError as error:
             said, _, where = str(error).partition(" - at `")
-            raise InputError(f"the state does not fit: {said}.", path=where.rstrip("`") or "$") from error
-    if callable(schema):
-        return _call(cast(Callable[[Any], Any], schema), value)
+            raise InputError(
+                f"the state does not fit: {said}.", path=where.rstrip("`") or "$"
+            ) from error
+    if callable(kind):
+        return _call(kind, value)
     raise SettingsError(
         f"A state is checked by a model, a dataclass, a TypedDict, a JSON Schema or a function, "
         f"not by {schema!r}."
@@ -102,7 +105,9 @@ def _check_json_schema(schema: Mapping[str, Any], value: Any) -> None:
     try:
         jsonschema.validate(_builtins(value), dict(schema))
     except jsonschema.ValidationError as error:
-        raise InputError(f"the state does not fit: {error.message}.", path=error.json_path) from error
+        raise InputError(
+            f"the state does not fit: {error.message}.", path=error.json_path
+        ) from error
 
 
 def _builtins(value: Any) -> Any:
@@ -119,5 +124,6 @@ def _foreign(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(cast(Mapping[str, Any], value))
     raise InputError(
-        f"a state holds JSON-like values, dates, dataclasses and models, not {type(value).__name__}."
+        "a state holds JSON-like values, dates, dataclasses and models, not "
+        f"{type(value).__name__}."
     )

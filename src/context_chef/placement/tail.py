@@ -76,9 +76,7 @@ class TailPlace(msgspec.Struct, frozen=True):
     message of its own, which will stand at `index`."""
 
 
-def find_tail_place(
-    messages: Sequence[Message], *, first: int, answers_may_end: bool
-) -> TailPlace:
+def find_tail_place(messages: Sequence[Message], *, first: int, answers_may_end: bool) -> TailPlace:
     """Where the tail goes: into the last user message, or behind the last tool result.
 
     Messages before `first` (the system prompt, few-shot examples in it) are not looked at. With
@@ -174,9 +172,7 @@ def changed_blocks(parts: TailParts, told: dict[str, str]) -> tuple[Text, ...]:
     return tuple(blocks)
 
 
-def _changed_announcements(
-    items: Sequence[Announcement], told: dict[str, str]
-) -> list[Text]:
+def _changed_announcements(items: Sequence[Announcement], told: dict[str, str]) -> list[Text]:
     new = [item for item in items if told.get(f"announcement:{item.id}") != item.content]
     standing = {f"announcement:{item.id}" for item in items}
     gone = [
