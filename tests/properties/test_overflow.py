@@ -142,7 +142,7 @@ def janitor_with(strategy: OverflowStrategy, shelf: Shelf | None = None) -> Jani
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(histories(), overflow_strategies(), st.booleans())
 def test_whatever_overflows_fits_is_whole_and_loses_nothing(
     history: tuple[Message, ...], strategy: OverflowStrategy, forced: bool
@@ -164,10 +164,10 @@ def test_whatever_overflows_fits_is_whole_and_loses_nothing(
     assert places == sorted(places) or len(set(map(id, pins))) != len(pins)
     kept = result.history
     for message in history:
-        assert message in kept or shelf.holds(message) or not message.content
+        assert message in kept or shelf.holds(message)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(histories(), overflow_strategies())
 def test_equal_sessions_have_equal_windows(
     history: tuple[Message, ...], strategy: OverflowStrategy
@@ -183,7 +183,7 @@ def test_equal_sessions_have_equal_windows(
     assert outcomes[0] == outcomes[1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(histories(), overflow_strategies(), st.booleans())
 def test_a_pass_that_is_not_published_changes_nothing(
     history: tuple[Message, ...], strategy: OverflowStrategy, reported: bool
@@ -201,7 +201,7 @@ def test_a_pass_that_is_not_published_changes_nothing(
     assert json.dumps(janitor.snapshot_state()) == before
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(histories(), min_size=2, max_size=5), overflow_strategies())
 def test_a_growing_window_fits_every_time_and_holds_one_summary(
     parts: list[tuple[Message, ...]], strategy: OverflowStrategy

@@ -16,7 +16,7 @@ from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 from context_chef.selection import strategy as abilities
 from context_chef.selection.janitor_config import check_strategy
 from context_chef.selection.runner import DETACHED
-from context_chef.selection.strategy import OverflowStrategy, Runner
+from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 
 
 class _Job:
@@ -39,11 +39,42 @@ class _Job:
         return task.result()
 
 
+class _InnerRunner:
+    """What the inner strategy reports to: between turns, unless its work is done within one."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.within_turn = False
+
+    @property
+    def logger(self) -> Logger:
+        return self._runner.logger
+
+    def fail(self, reason: str, *details: Any) -> None:
+        self._now().fail(reason, *details)
+
+    def succeed(self) -> None:
+        self._now().succeed()
+
+    def recall(self, key: str) -> Any:
+        return self._runner.recall(key)
+
+    def keep(self, key: str, answer: Any) -> None:
+        self._runner.keep(key, answer)
+
+    def between(self) -> Runner:
+        return self._runner.between()
+
+    def _now(self) -> Runner:
+        return self._runner if self.within_turn else self._runner.between()
+
+
 class _Desk:
     """Where the one job lies."""
 
     def __init__(self) -> None:
         self.job: _Job | None = None
+        self.inner_runner: _InnerRunner | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +95,10 @@ class Background:
 
     def attach(self, runner: Runner) -> OverflowStrategy:
         """A copy with a job of its own. What fails in the job counts when it happens."""
-        copy = dataclasses.replace(self, inner=abilities.attach(self.inner, runner.between()))
+        inner_runner = _InnerRunner(runner)
+        copy = dataclasses.replace(self, inner=abilities.attach(self.inner, inner_runner))
         object.__setattr__(copy, "runner", runner)
+        copy.desk.inner_runner = inner_runner
         return copy
 
     async def apply(self, input: OverflowInput) -> OverflowResult:
@@ -85,9 +118,19 @@ class Background:
                     return input.unchanged(self.name, "stale_within_budget")
         if stepping():
             # A sync call has no loop that would go on afterwards: the work is done here.
-            return self._own(await abilities.ask(self.inner, input))
+            return self._own(await self._at_once(input))
         await self._start(input)
         return input.unchanged(self.name, "background_started")
+
+    async def _at_once(self, input: OverflowInput) -> OverflowResult:
+        runner = self.desk.inner_runner
+        if runner is None:
+            return await abilities.ask(self.inner, input)
+        runner.within_turn = True
+        try:
+            return await abilities.ask(self.inner, input)
+        finally:
+            runner.within_turn = False
 
     def _landed(self, job: _Job, input: OverflowInput) -> OverflowResult | None:
         """The finished job on the current history, when what it replaces is still there."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
+from context_chef.ir.diagnostics import Repair
 from context_chef.ir.message import Message
 from context_chef.ir.repair import Placed, pair_results
+from context_chef.ir.turns import group_into_turns
 from context_chef.ir.window import OverflowInput, OverflowResult
 from context_chef.selection.strategy import Logger
 
@@ -15,38 +19,76 @@ def mended(result: OverflowResult, input: OverflowInput, logger: Logger) -> Over
 
     The built-in strategies need no mending; a custom one that does is named in the log.
     """
-    history = _with_pins(result, input)
+    pins = [input.history[at] for at in sorted(input.pinned)]
+    history = _with(result, input, _missing(pins, result.history))
     if history is not result.history:
         logger.warning(
             "The strategy %r took out or changed pinned messages; they are back.", result.strategy
         )
-    paired = _paired(history, input)
-    if paired is not history:
+    whole = _with(
+        msgspec.structs.replace(result, history=history), input, _parted(history, input.history)
+    )
+    if not whole and input.history:
+        last = group_into_turns(input.history)[-1]
+        whole = input.history[last.start : last.end]
+    whole = _paired(whole, input.history)
+    if whole is not history:
         logger.warning(
             "The strategy %r parted tool calls from their results; they are mended.",
             result.strategy,
         )
-    if paired is result.history:
+    if whole is result.history:
         return result
-    present = set(map(id, paired))
+    present = set(map(id, whole))
+    lost = [m for m in result.history if id(m) not in present and _said(m, input.history)]
     evicted = tuple(message for message in result.evicted if id(message) not in present)
-    head_stands = bool(paired and result.history) and paired[0] is result.history[0]
+    head_stands = bool(whole and result.history) and whole[0] is result.history[0]
     return msgspec.structs.replace(
         result,
-        history=paired,
-        evicted=evicted,
+        history=whole,
+        evicted=(*evicted, *lost),
+        span=(*result.span, *lost),
         summary=result.summary if head_stands else None,
     )
 
 
-def _with_pins(result: OverflowResult, input: OverflowInput) -> tuple[Message, ...]:
-    """The history with missing pins back, each before what followed it and is still there."""
-    present = {id(message) for message in result.history}
-    pins = [input.history[at] for at in sorted(input.pinned)]
-    missing = [pin for pin in pins if id(pin) not in present and pin not in result.history]
+def _missing(wanted: Iterable[Message], history: tuple[Message, ...]) -> list[Message]:
+    present = {id(message) for message in history}
+    return [m for m in wanted if id(m) not in present and m not in history]
+
+
+def _parted(history: tuple[Message, ...], before: tuple[Message, ...]) -> list[Message]:
+    """Members of a tool turn that left while others of the same turn stayed."""
+    present = {id(message) for message in history}
+    calls = {call.id for message in history for call in message.tool_calls}
+    answered = {message.tool_call_id for message in history if message.role == "tool"}
+    parted: list[Message] = []
+    for turn in group_into_turns(before):
+        members = before[turn.start : turn.end]
+        if len(members) < 2 or not any(id(member) in present for member in members):
+            continue
+        # A member may have given way to another form of itself: a stub has the same call id.
+        parted += [
+            member
+            for member in members
+            if id(member) not in present
+            and (
+                member.tool_call_id not in answered
+                if member.role == "tool"
+                else not any(call.id in calls for call in member.tool_calls)
+            )
+        ]
+    return parted
+
+
+def _with(
+    result: OverflowResult, input: OverflowInput, missing: list[Message]
+) -> tuple[Message, ...]:
+    """The history with these messages back, each before what followed it and is still there."""
     if not missing:
         return result.history
     history = list(result.history)
+    present = {id(message) for message in history}
     lost = set(map(id, missing))
     at = len(history)
     for message in reversed(input.history):
@@ -60,16 +102,20 @@ def _with_pins(result: OverflowResult, input: OverflowInput) -> tuple[Message, .
     return tuple(history)
 
 
-def _paired(history: tuple[Message, ...], input: OverflowInput) -> tuple[Message, ...]:
+def _paired(history: tuple[Message, ...], before: tuple[Message, ...]) -> tuple[Message, ...]:
     """The history with pairs whole, when this pass has broken any."""
-    before: list[object] = []
-    after: list[object] = []
-    pair_results(_placed(input.history), before, keep_unnamed=True)  # type: ignore[arg-type]  # only counted
-    mended = pair_results(_placed(history), after, keep_unnamed=True)  # type: ignore[arg-type]  # only counted
-    if len(after) <= len(before):
+    old: list[Repair] = []
+    new: list[Repair] = []
+    pair_results(_placed(before), old, keep_unnamed=True)
+    paired = pair_results(_placed(history), new, keep_unnamed=True)
+    if len(new) <= len(old):
         return history
-    return tuple(entry.message for entry in mended)
+    return tuple(entry.message for entry in paired)
 
 
 def _placed(history: tuple[Message, ...]) -> list[Placed]:
     return [Placed(at, message) for at, message in enumerate(history)]
+
+
+def _said(message: Message, history: tuple[Message, ...]) -> bool:
+    return any(known is message for known in history)
