@@ -8,14 +8,18 @@ import contextlib
 import inspect
 import io
 import re
+import sys
 import textwrap
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-_FENCE = re.compile(r"^(?P<indent>[ ]*)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```", re.M | re.S)
+_FENCE = re.compile(
+    r"^(?P<indent>[ ]*)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```", re.M | re.S
+)
 
 
 def _pages() -> Iterator[Path]:
@@ -44,7 +48,9 @@ def _run(code: str, name: str, scope: dict[str, object]) -> str:
 
 def _check(text: str, name: str) -> int:
     """Run the Python blocks of a page in one scope; a `text` block right after one is its output."""
-    scope: dict[str, object] = {"__name__": "__docs__"}
+    module = types.ModuleType("context_chef_docs_example")
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    scope = module.__dict__
     blocks = _blocks(text)
     ran = 0
     for index, (info, body, line) in enumerate(blocks):
@@ -58,7 +64,7 @@ def _check(text: str, name: str) -> int:
     return ran
 
 
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", list(_pages()), ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

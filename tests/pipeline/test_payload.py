@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from context_chef import ContextChef, Message, UnsendableError
-from context_chef.testing.payloads import check_payload
+from context_chef.testing import check_payload
 
 TARGETS = ("openai", "openai-responses", "anthropic", "gemini")
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}}

@@ -160,6 +160,7 @@ def _mark_cache(turn: CompileTurn) -> None:
         previous=None if anchor is None else anchor + offset,
         tokens=turn.parts.janitor.count,
     )
+    turn.follow(turn.messages, tuple(messages))
     turn.messages = tuple(messages)
     if last is not None and last >= turn.history_start:
         turn.state = msgspec.structs.replace(turn.state, cache_anchor=last - offset)

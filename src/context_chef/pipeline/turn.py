@@ -154,9 +154,13 @@ class CompileTurn:
     def follow(self, before: tuple[Message, ...], after: tuple[Message, ...]) -> None:
         """Remember which message each changed one was made of, so that folds speak of originals."""
         for old, new in zip(before, after, strict=True):
-            if new is not old:
-                self.originals[id(new)] = self.original(old)
-                self.credit((new,), self.sources.get(id(old), "history"))
+            self.succeed(old, new)
+
+    def succeed(self, old: Message, new: Message) -> None:
+        """`new` stands for what `old` was, and comes from where it came from."""
+        if new is not old:
+            self.originals[id(new)] = self.original(old)
+            self.credit((new,), self.sources.get(id(old), "slot"))
 
     def original(self, message: Message) -> Message:
         """The transcript's own message behind a transformed or offloaded one."""

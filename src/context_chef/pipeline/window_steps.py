@@ -216,6 +216,8 @@ def _replace_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announce
     )
     blocks = parts.blocks()
     messages = place_tail(turn.messages, blocks, place)
+    if place.joins:
+        turn.succeed(turn.messages[place.index], messages[place.index])
     stable = place.index if not place.joins else place.index + 1
     if system:
         _insert_announcements(turn, messages, system)
@@ -257,6 +259,7 @@ def _append_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcem
         last = messages[end - 1] if end > turn.history_start else None
         if last is not None and last.role == "user":
             messages[end - 1] = with_blocks(last, blocks)
+            turn.succeed(last, messages[end - 1])
         else:
             messages.insert(end, Message(role="user", content=blocks))
             end += 1
@@ -280,9 +283,9 @@ def with_sent_tails(turn: CompileTurn) -> tuple[Message, ...]:
     for tail in tails:
         index = tail.after + shift
         if 0 < index <= len(messages) and messages[index - 1].role == "user":
-            source = turn.sources.get(id(messages[index - 1]), "history")
-            messages[index - 1] = with_blocks(messages[index - 1], tail.blocks)
-            turn.credit((messages[index - 1],), source)
+            last = messages[index - 1]
+            messages[index - 1] = with_blocks(last, tail.blocks)
+            turn.succeed(last, messages[index - 1])
         else:
             own = Message(role="user", content=tail.blocks)
             turn.credit((own,), "sent_tail")
