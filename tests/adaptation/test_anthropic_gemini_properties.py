@@ -231,3 +231,23 @@ def test_whatever_comes_in_is_read_or_refused_by_its_place(read: Any, given_: An
     else:
         write = to_anthropic if read is from_anthropic else to_gemini
         json.dumps(write(conversation))
+
+
+@pytest.mark.parametrize("make", [AnthropicAdapter, GeminiAdapter])
+@given(
+    messages=histories(system=True) | damaged_histories(),
+    profiles=st.lists(st.sampled_from(PROFILES), min_size=2, max_size=3),
+)
+def test_an_adapter_that_has_seen_the_messages_writes_what_a_new_one_writes(
+    make: Any, messages: tuple[Message, ...], profiles: list[ModelProfile | None]
+) -> None:
+    """Messages are written once; what surrounds them is not remembered, nor what a caller did."""
+    warm = make()
+    for cut, profile in enumerate(profiles):
+        request = AdaptRequest(messages=messages[cut:], profile=profile)
+        adapted, expected = warm.adapt(request), make().adapt(request)
+        assert (adapted.body, adapted.betas) == (expected.body, expected.betas)
+        assert (adapted.repairs, adapted.diagnostics) == (expected.repairs, expected.diagnostics)
+        for turn in adapted.body.get("contents") or adapted.body["messages"]:
+            for block in turn.get("content") or turn.get("parts"):
+                block.clear()

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
-from context_chef.adaptation.anthropic_blocks import BlockWriter, Wire, is_compaction
+from context_chef.adaptation.anthropic_blocks import BlockWriter, Kind, Made, Wire, is_compaction
 from context_chef.adaptation.anthropic_body import mend_breakpoints, needed_betas
 from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.message_memo import Memos, MessageMemo, fresh
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.prefill import prefill_index
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.tools import convert_tools
+from context_chef.adaptation.wire_naming import way_of_naming
 from context_chef.ir.blocks import Text
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message, MessageLike
@@ -43,14 +45,16 @@ class AnthropicAdapter:
 
     def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._thinking_as_text = preserve_thinking_as_text
+        self._memos: Memos[Made] = Memos()
 
     def adapt(self, request: AdaptRequest) -> Adapted:
         """`system`, `messages` and `tools` of the request; keys that would be empty are absent."""
         notes = Notes("anthropic")
         tools = convert_tools(request.tools, target="anthropic", profile=request.profile)
         as_text = self._thinking_as_text or request.preserve_thinking_as_text
-        blocks = BlockWriter(notes, tools, thinking_as_text=as_text)
-        conversation = _Writer(blocks, notes, request.profile)
+        blocks = BlockWriter(tools, thinking_as_text=as_text)
+        memo = self._memos.of((as_text, way_of_naming(tools)))
+        conversation = _Writer(blocks, memo, notes, request.profile)
         conversation.write(request.messages)
         body: dict[str, Any] = {}
         if conversation.system:
@@ -61,7 +65,7 @@ class AnthropicAdapter:
         mend_breakpoints(body, notes)
         return Adapted(
             body=body,
-            betas=needed_betas(body, verbatim=blocks.verbatim),
+            betas=needed_betas(body, verbatim=conversation.verbatim),
             repairs=(*tools.repairs, *notes.repairs),
             diagnostics=(*tools.diagnostics, *notes.diagnostics),
         )
@@ -134,10 +138,19 @@ def to_anthropic(
 class _Writer:
     """Puts blocks into turns: neighbours of one role joined, results first, systems in place."""
 
-    def __init__(self, blocks: BlockWriter, notes: Notes, profile: ModelProfile | None) -> None:
+    def __init__(
+        self,
+        blocks: BlockWriter,
+        memo: MessageMemo[Made],
+        notes: Notes,
+        profile: ModelProfile | None,
+    ) -> None:
         self.system: list[Wire] = []
         self.messages: list[Wire] = []
-        self._blocks = blocks
+        self.verbatim: list[Wire] = []
+        """Blocks that went out as they came in."""
+        self._writer = blocks
+        self._memo = memo
         self._notes = notes
         self._profile = profile
         self._waiting: list[tuple[str, Wire]] = []
@@ -152,7 +165,7 @@ class _Writer:
                 if message.positional and started:
                     self._instruct(message, where)
                 else:
-                    self.system.extend(self._blocks.system(message, where))
+                    self.system.extend(self._blocks(message, where, "system"))
                 continue
             started = True
             if index == prefill:
@@ -160,16 +173,28 @@ class _Writer:
             elif message.role == "assistant":
                 self._answer(message, where)
             else:
-                write = self._blocks.result if message.role == "tool" else self._blocks.said
-                self._ask(write(message, where), _fields(message) if message.role == "user" else {})
+                said = message.role == "user"
+                blocks = self._blocks(message, where, "said" if said else "result")
+                self._ask(blocks, _fields(message) if said else {})
         self._flush()
         self._tidy()
+
+    def _blocks(self, message: Message, where: str, kind: Kind) -> list[Wire]:
+        """The message's blocks, built freshly; written once as long as the message lives."""
+        made = self._memo.get(message)
+        if made is None or made.kind != kind:
+            made = self._writer.make(message, kind)
+            self._memo.put(message, made)
+        self._notes.include(made.notes, where)
+        blocks: list[Wire] = fresh(made.blocks)
+        self.verbatim.extend(blocks[at] for at in made.verbatim)
+        return blocks
 
     def _ask(self, blocks: list[Wire], fields: Wire | None = None) -> None:
         self._join("user", blocks, fields or {})
 
     def _answer(self, message: Message, where: str) -> None:
-        blocks = self._blocks.said(message, where)
+        blocks = self._blocks(message, where, "said")
         if blocks:
             self._flush()
             apart = bool(message.content) and any(map(is_compaction, message.content))
@@ -190,7 +215,7 @@ class _Writer:
         inline = native.get("role") == "system"
         if self._profile is not None:
             inline = self._profile.inline_system
-        blocks = self._blocks.system(message, where, inline=inline)
+        blocks = self._blocks(message, where, "inline_system" if inline else "system")
         if not blocks:
             return
         if inline:

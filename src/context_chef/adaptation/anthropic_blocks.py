@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments
 from context_chef.adaptation.media import (
@@ -55,21 +56,49 @@ def mark_last(blocks: list[Wire], mark: CacheBreakpoint, where: str, notes: Note
     notes.repair("cache-breakpoints", where, "nothing in this message can carry its breakpoint")
 
 
-class BlockWriter:
-    """Writes the blocks of one request, and notes what does not fit."""
+Kind: TypeAlias = Literal["system", "inline_system", "said", "result"]
+"""What a message is written as."""
 
-    def __init__(self, notes: Notes, tools: ConvertedTools, *, thinking_as_text: bool) -> None:
-        self._notes = notes
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What one message becomes, without regard to those around it. Shared: never changed."""
+
+    kind: Kind
+    blocks: list[Wire]
+    verbatim: tuple[int, ...]
+    """The blocks that go out as they came in: only these can need a beta."""
+    notes: Notes
+    """Places in here begin at the message."""
+
+
+class BlockWriter:
+    """Writes single messages, and notes what does not fit."""
+
+    def __init__(self, tools: ConvertedTools, *, thinking_as_text: bool) -> None:
+        self._notes = Notes("anthropic")
         self._names = tools.names
         self._renamed = {
             name: {original: wire for wire, original in fields.items()}
             for name, fields in tools.arguments.items()
         }
         self._thinking_as_text = thinking_as_text
-        self.verbatim: list[Wire] = []
-        """Blocks that went out as they came in: only these can need a beta."""
+        self._as_it_came: set[int] = set()
 
-    def system(self, message: Message, where: str, *, inline: bool = False) -> list[Wire]:
+    def make(self, message: Message, kind: Kind) -> Made:
+        """What the message becomes."""
+        self._notes = Notes("anthropic")
+        self._as_it_came = set()
+        if kind == "result":
+            blocks = self._result(message, "")
+        elif kind == "said":
+            blocks = self._said(message, "")
+        else:
+            blocks = self._system(message, "", inline=kind == "inline_system")
+        verbatim = tuple(at for at, block in enumerate(blocks) if id(block) in self._as_it_came)
+        return Made(kind=kind, blocks=blocks, verbatim=verbatim, notes=self._notes)
+
+    def _system(self, message: Message, where: str, *, inline: bool) -> list[Wire]:
         """Text blocks; inside the conversation also what only that provider puts there."""
         out: list[Wire] = []
         before: Block | None = None
@@ -86,7 +115,7 @@ class BlockWriter:
             before = block
         return self._marked(out, message, where)
 
-    def said(self, message: Message, where: str) -> list[Wire]:
+    def _said(self, message: Message, where: str) -> list[Wire]:
         """What a user or an assistant said."""
         out: list[Wire] = []
         assistant = message.role == "assistant"
@@ -116,7 +145,7 @@ class BlockWriter:
             before = block
         return self._marked(out, message, where)
 
-    def result(self, message: Message, where: str) -> list[Wire]:
+    def _result(self, message: Message, where: str) -> list[Wire]:
         """What a tool answered, as one `tool_result`."""
         inner: list[Wire] = []
         before: Block | None = None
@@ -154,7 +183,7 @@ class BlockWriter:
 
     def _verbatim(self, block: Opaque) -> Wire:
         wire: Wire = _mark(thaw(block.value), block)
-        self.verbatim.append(wire)
+        self._as_it_came.add(id(wire))
         return wire
 
     # Single blocks -------------------------------------------------------------------------

@@ -9,13 +9,16 @@ import msgspec
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.conversation import Conversation
-from context_chef.adaptation.gemini_parts import Part, PartWriter
+from context_chef.adaptation.gemini_parts import Made, Part, PartWriter
 from context_chef.adaptation.gemini_sdk import sdk_arguments
+from context_chef.adaptation.message_memo import Memos, MessageMemo, fresh
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.prefill import prefill_index
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.tools import convert_tools
+from context_chef.adaptation.wire_naming import way_of_naming
+from context_chef.ir.blocks import ToolCall
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import read_messages, read_system
@@ -36,14 +39,16 @@ class GeminiAdapter:
 
     def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._thinking_as_text = preserve_thinking_as_text
+        self._memos: Memos[Made] = Memos()
 
     def adapt(self, request: AdaptRequest) -> Adapted:
         """`systemInstruction`, `contents`, `tools`, `toolConfig`; empty keys are absent."""
         notes = Notes("gemini")
         tools = convert_tools(request.tools, target="gemini", profile=request.profile)
         as_text = self._thinking_as_text or request.preserve_thinking_as_text
-        parts = PartWriter(notes, tools, request.profile, thinking_as_text=as_text)
-        writer = _Writer(parts, notes, request.profile)
+        parts = PartWriter(tools, request.profile, thinking_as_text=as_text)
+        memo = self._memos.of((as_text, request.profile, way_of_naming(tools)))
+        writer = _Writer(parts, memo, notes, request.profile)
         writer.write(request.messages)
         body: dict[str, Any] = {}
         if writer.system:
@@ -133,11 +138,18 @@ class _Call(msgspec.Struct):
 class _Writer:
     """Puts parts into turns: neighbours of one role joined, responses in front, in call order."""
 
-    def __init__(self, parts: PartWriter, notes: Notes, profile: ModelProfile | None) -> None:
+    def __init__(
+        self,
+        parts: PartWriter,
+        memo: MessageMemo[Made],
+        notes: Notes,
+        profile: ModelProfile | None,
+    ) -> None:
         self.system: list[Part] = []
         self.system_fields: dict[str, Any] = {}
         self.contents: list[dict[str, Any]] = []
-        self._parts = parts
+        self._writer = parts
+        self._memo = memo
         self._notes = notes
         self._profile = profile
         self._calls: list[_Call] = []
@@ -164,20 +176,35 @@ class _Writer:
                 self._respond(message, where)
             else:
                 # A system message inside the conversation has no role of its own here.
-                self._join("user", self._parts.said(message.replace(role="user"), where))
+                self._join("user", self._parts(message, where, "said")[0])
         self._sign()
         self._arrange()
+
+    def _parts(
+        self, message: Message, where: str, *way: str | None
+    ) -> tuple[list[Part], list[tuple[ToolCall, Part]]]:
+        """The message's parts, built freshly, and the calls among them.
+
+        They are written once as long as the message lives.
+        """
+        made = self._memo.get(message)
+        if made is None or made.way != way:
+            made = self._writer.make(message, way)
+            self._memo.put(message, made)
+        self._notes.include(made.notes, where)
+        parts: list[Part] = fresh(made.parts)
+        return parts, [(call, parts[at]) for call, at in made.calls]
 
     def _instruct(self, message: Message, where: str) -> None:
         if not self.system:
             self.system_fields = thaw(message.native.get("gemini") or {})
-        self.system.extend(self._parts.system(message, where))
+        self.system.extend(self._parts(message, where, "system")[0])
 
     def _answer(self, message: Message, where: str) -> None:
-        parts = self._parts.said(message, where)
+        parts, calls = self._parts(message, where, "said")
         if parts and (not self.contents or self.contents[-1]["role"] == "user"):
             self._calls = []
-        for call, part in self._parts.take_calls():
+        for call, part in calls:
             name = part["functionCall"]["name"]
             self._names[call.id] = name
             self._calls.append(_Call(call.id, name, part["functionCall"].get("id")))
@@ -193,15 +220,15 @@ class _Writer:
             call.answered = True
             name, wire_id = call.name, call.wire_id
         else:
-            said = message.name and self._parts.wire_name(message.name)
+            said = message.name and self._writer.wire_name(message.name)
             name = self._names.get(call_id) or said or call_id or "unknown"
             native: Mapping[str, Any] = message.native.get("gemini") or {}
             own: Mapping[str, Any] = native.get("functionResponse") or {}
             wire_id = own.get("id")
-        part, media = self._parts.response(message, where, name=name, call_id=wire_id)
+        parts, _ = self._parts(message, where, "result", name, wire_id)
         if at is not None:
-            self._answers[id(part)] = at
-        self._join("user", [part, *media])
+            self._answers[id(parts[0])] = at
+        self._join("user", parts)
 
     def _called(self, call_id: str) -> int | None:
         """The open call of that id in the model's latest turn."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments, parse_json
@@ -43,18 +44,30 @@ _REFUSED_TYPES: Final = frozenset(
 _REFUSED_FAMILY: Final = "application/vnd.openxmlformats-officedocument"
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What one message becomes, without regard to those around it. Shared: never changed."""
+
+    way: Hashable
+    """As what it was written: the role, and for a response the call that it answers."""
+    parts: list[Part]
+    notes: Notes
+    """Places in here begin at the message."""
+    calls: tuple[tuple[ToolCall, int], ...] = ()
+    """The calls among the parts."""
+
+
 class PartWriter:
-    """Writes the parts of one request, and notes what does not fit."""
+    """Writes single messages, and notes what does not fit."""
 
     def __init__(
         self,
-        notes: Notes,
         tools: ConvertedTools,
         profile: ModelProfile | None,
         *,
         thinking_as_text: bool,
     ) -> None:
-        self._notes = notes
+        self._notes = Notes("gemini")
         self._names = tools.names
         self._renamed = {
             name: {original: wire for wire, original in fields.items()}
@@ -64,12 +77,21 @@ class PartWriter:
         self._thinking_as_text = thinking_as_text
         self._calls: list[tuple[ToolCall, Part]] = []
 
-    def take_calls(self) -> list[tuple[ToolCall, Part]]:
-        """The calls written since this was last asked, each with its part."""
-        calls, self._calls = self._calls, []
-        return calls
+    def make(self, message: Message, way: tuple[str | None, ...]) -> Made:
+        """What the message becomes: as `system`, `said`, or `result` of a call (name and id)."""
+        self._notes = Notes("gemini")
+        self._calls = []
+        if way[0] == "system":
+            parts = self._system(message, "")
+        elif way[0] == "said":
+            parts = self._said(message, "")
+        else:
+            parts = self._response(message, "", name=way[1] or "", call_id=way[2])
+        places = {id(part): at for at, part in enumerate(parts)}
+        calls = tuple((call, places[id(part)]) for call, part in self._calls)
+        return Made(way=way, parts=parts, notes=self._notes, calls=calls)
 
-    def system(self, message: Message, where: str) -> list[Part]:
+    def _system(self, message: Message, where: str) -> list[Part]:
         """Text parts, and what only Gemini has."""
         out: list[Part] = []
         before: Block | None = None
@@ -87,7 +109,7 @@ class PartWriter:
             before = block
         return out
 
-    def said(self, message: Message, where: str) -> list[Part]:
+    def _said(self, message: Message, where: str) -> list[Part]:
         """What a user or a model said."""
         out: list[Part] = []
         lead: list[str] = []
@@ -130,10 +152,10 @@ class PartWriter:
         self._flush(out, lead)
         return out
 
-    def response(
+    def _response(
         self, message: Message, where: str, *, name: str, call_id: str | None
-    ) -> tuple[Part, list[Part]]:
-        """What a tool answered, and the media that a response cannot hold on this model."""
+    ) -> list[Part]:
+        """What a tool answered, and behind it the media that this model takes in no response."""
         words: list[str] = []
         inside: list[Part] = []
         behind: list[Part] = []
@@ -175,7 +197,7 @@ class PartWriter:
             behind.insert(0, {"text": result_media_label(name)})
             said = "a response holds no media on this model: they follow it"
             self._notes.diagnose("media-moved", where, said)
-        return {**native, "functionResponse": fields}, behind
+        return [{**native, "functionResponse": fields}, *behind]
 
     def wire_name(self, name: str) -> str:
         """The name under which the model knows that tool."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from context_chef.ir.diagnostics import Diagnostic, Repair
 
 
@@ -20,3 +22,11 @@ class Notes:
     def repair(self, rule: str, where: str, message: str) -> None:
         """Something was changed because the target's `rule` asks for it."""
         self.repairs.append(Repair(rule=f"{self._target}/{rule}", where=where, message=message))
+
+    def include(self, other: Notes, where: str) -> None:
+        """Notes about a part of the whole, whose place goes in front of theirs."""
+        replace = msgspec.structs.replace
+        for note in other.diagnostics:
+            self.diagnostics.append(replace(note, where=f"{where}{note.where}"))
+        for repair in other.repairs:
+            self.repairs.append(replace(repair, where=f"{where}{repair.where}"))
