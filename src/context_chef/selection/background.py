@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +17,9 @@ from context_chef.selection import strategy as abilities
 from context_chef.selection.janitor_config import check_strategy
 from context_chef.selection.runner import DETACHED
 from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
+
+
+_STEPS_TO_FIRST_WAIT: Final = 3
 
 
 class _Job:
@@ -159,8 +162,9 @@ class Background:
         task = asyncio.create_task(self._run(input))
         task.add_done_callback(self._finished)
         self.desk.job = _Job(input.history, task)
-        # Let the job reach its first wait, so that its model call is on its way.
-        await asyncio.sleep(0)
+        # Let the job, and the model call it starts, reach their first wait.
+        for _ in range(_STEPS_TO_FIRST_WAIT):
+            await asyncio.sleep(0)
 
     async def _run(self, input: OverflowInput) -> OverflowResult:
         # The compile that starts the job ends long before it: its signal is not the job's.

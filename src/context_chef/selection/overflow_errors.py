@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
 
 import msgspec
 
 from context_chef.errors import ContextChefError
+from context_chef.selection.error_answers import speaker_of, status_of, texts_of, tokens_of
 from context_chef.selection.overflow_texts import (
     OVERFLOW_CODES,
     SIZE_CODES,
@@ -19,25 +20,9 @@ from context_chef.selection.overflow_texts import (
 )
 
 MESSAGE_LIMIT: Final = 2_000
-_TEXT_LIMIT: Final = 16_000
 _CHAIN_LIMIT: Final = 32
-_DEPTH: Final = 8
-_PARTS: Final = 200
 
-_ANSWER_KEYS: Final = (
-    "error", "errors", "response", "message", "msg", "detail", "details", "reason", "description",
-    "metadata", "raw", "body", "code", "type", "status", "errorMessage", "Error", "Message", "Code",
-)  # fmt: skip
-"""Where an answer says what is wrong. Elsewhere may stand what a user or a model wrote."""
 
-_STATUS_KEYS: Final = ("status_code", "http_status", "HTTPStatusCode", "code", "status")
-_ATTRIBUTES: Final = ("body", "details", "response", "message", "code", "type", "status")
-_SDKS: Final[Mapping[str, Speaker]] = {
-    "anthropic": "anthropic",
-    "openai": "openai",
-    "google": "gemini",
-    "vertexai": "gemini",
-}
 _NAMED_OVERFLOW: Final = ("contextwindow", "contextlength", "contextoverflow", "contextlimit")
 _NAMED_RATE: Final = ("ratelimit", "throttl", "toomanyrequests", "resourceexhausted")
 
@@ -80,7 +65,7 @@ def read_overflow_error(error: object) -> ContextOverflow | None:
     """
     best: ContextOverflow | None = None
     for source in _chain(error):
-        texts = list(_texts(source))
+        texts = list(texts_of(source))
         if _too_often(source, texts):
             break
         found = _judge(source, texts)
@@ -112,7 +97,7 @@ def _chain(error: object) -> Iterator[object]:
         waiting.extend(_members(current))
         if current.__cause__ is not None:
             waiting.append(current.__cause__)
-        elif _status(current) is None and not current.__suppress_context__:
+        elif status_of(current) is None and not current.__suppress_context__:
             # Raised while another was handled: that one is the reason only when this one is no
             # answer of a provider itself (the retry after an overflow may meet a rate limit).
             waiting.append(current.__context__)
@@ -128,7 +113,7 @@ def _too_often(source: object, texts: Sequence[str]) -> bool:
     """Whether this is a rate limit, which often talks of a request that is too large as well."""
     name = _class_name(source)
     return (
-        _status(source) == 429
+        status_of(source) == 429
         or any(word in name for word in _NAMED_RATE)
         or any(map(is_about_rates, texts))
     )
@@ -143,7 +128,7 @@ def _judge(source: object, texts: Sequence[str]) -> ContextOverflow | None:
         wording = Wording("tokens")
     if wording is None and any(word in name for word in _NAMED_OVERFLOW):
         wording = Wording("tokens")
-    if wording is None and (_status(source) == 413 or any(text in SIZE_CODES for text in texts)):
+    if wording is None and (status_of(source) == 413 or any(text in SIZE_CODES for text in texts)):
         wording = Wording("bytes")
     if wording is None:
         return None
@@ -169,14 +154,14 @@ def _overflow(source: object, said: str, wording: Wording) -> ContextOverflow:
     excess = wording.excess
     if wording.measure != "tokens":
         size = limit = output = excess = None
-    prompt, window = _counted(source) if wording.measure == "tokens" else (None, None)
+    prompt, window = tokens_of(source) if wording.measure == "tokens" else (None, None)
     size = size if size is not None else prompt
     limit = limit if limit is not None else window
     if excess is None and size is not None and limit is not None:
         excess = max(0, size + (output or 0) - limit) or None
     return ContextOverflow(
         message=said.strip()[:MESSAGE_LIMIT],
-        provider=wording.speaker or _provider(source),
+        provider=wording.speaker or speaker_of(source),
         measure=wording.measure,
         size_tokens=size,
         limit_tokens=limit,
@@ -185,144 +170,5 @@ def _overflow(source: object, said: str, wording: Wording) -> ContextOverflow:
     )
 
 
-def _texts(source: object) -> Iterator[str]:
-    """What an error says, the provider's own words before what was made of them."""
-    count = 0
-    for text in _said(source):
-        if text and count < _PARTS:
-            count += 1
-            yield text[:_TEXT_LIMIT]
-
-
-def _said(source: object) -> Iterator[str]:
-    if isinstance(source, BaseException):
-        for name in _ATTRIBUTES:
-            value = _get(source, name)
-            yield from _leaves(value, _DEPTH)
-            if name == "response" and not isinstance(value, (Mapping, str, bytes)):
-                yield from _leaves(_response_text(value), _DEPTH)
-        yield _str(source)
-    else:
-        yield from _leaves(source, _DEPTH)
-
-
-def _leaves(value: object, depth: int) -> Iterator[str]:
-    """The texts of a body, found where an answer has them."""
-    if depth <= 0 or value is None:
-        return
-    if isinstance(value, (bytes, bytearray)):
-        value = bytes(value[:_TEXT_LIMIT]).decode("utf-8", "replace")
-    if isinstance(value, str):
-        body = _json(value)
-        if isinstance(body, (dict, list)):
-            yield from _leaves(cast("object", body), depth - 1)
-        else:
-            yield value
-    elif isinstance(value, Mapping):
-        body = cast("Mapping[Any, Any]", value)
-        for key in _ANSWER_KEYS:
-            yield from _leaves(_item(body, key), depth - 1)
-    elif isinstance(value, (list, tuple)):
-        for item in cast("Sequence[object]", value)[:_PARTS]:
-            yield from _leaves(item, depth - 1)
-
-
-def _response_text(response: object) -> object:
-    """The body of an HTTP answer that has been read already; nothing is fetched here."""
-    if response is None or _get(response, "is_stream_consumed") is False:
-        return None
-    text = _get(response, "text")
-    return text if isinstance(text, str) else None
-
-
-def _status(source: object, depth: int = _DEPTH) -> int | None:
-    """The HTTP status that an error carries, where it does."""
-    if depth <= 0:
-        return None
-    for name in _STATUS_KEYS:
-        value = _look(source, name)
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) == 3:
-            value = int(value)
-        if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
-            return value
-    for name in ("response", "error", "ResponseMetadata"):
-        inner = _look(source, name)
-        if inner is not None and not isinstance(inner, (str, bytes)):
-            found = _status(inner, depth - 1)
-            if found is not None:
-                return found
-    return None
-
-
-def _counted(source: object) -> tuple[int | None, int | None]:
-    """The figures that llama.cpp gives beside its text."""
-    for body in (source, _look(source, "body")):
-        if isinstance(body, (str, bytes)):
-            body = _json(body)
-        inner = _look(body, "error")
-        for holder in (inner, body):
-            size, limit = _look(holder, "n_prompt_tokens"), _look(holder, "n_ctx")
-            if type(size) is int and type(limit) is int:
-                return size, limit
-    return None, None
-
-
-def _provider(source: object) -> Speaker | None:
-    """Whose answer it is, by the SDK that raised it or by the form of the body."""
-    if isinstance(source, BaseException):
-        for kind in type(source).__mro__:
-            if (speaker := _SDKS.get(str(kind.__module__).partition(".")[0])) is not None:
-                return speaker
-    for body in (_look(source, "body"), source):
-        if isinstance(body, (str, bytes)):
-            body = _json(body)
-        if not isinstance(body, Mapping):
-            continue
-        error = _look(cast("object", body), "error")
-        if _look(cast("object", body), "type") == "error":
-            return "anthropic"
-        if isinstance(_look(error, "status"), str):
-            return "gemini"
-        if isinstance(error, Mapping) and ("param" in error or "code" in error):
-            return "openai"
-    return None
-
-
 def _class_name(source: object) -> str:
     return type(source).__name__.lower() if isinstance(source, BaseException) else ""
-
-
-def _json(text: str | bytes) -> object:
-    try:
-        return msgspec.json.decode(text) if text.lstrip()[:1] in ("{", "[", b"{", b"[") else None
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
-
-
-def _look(source: object, name: str) -> object:
-    return (
-        _item(cast("Mapping[Any, Any]", source), name)
-        if isinstance(source, Mapping)
-        else _get(source, name)
-    )
-
-
-def _item(body: Mapping[Any, Any], key: str) -> object:
-    try:
-        return body.get(key)
-    except Exception:  # noqa: BLE001  # a foreign mapping may do anything; then it says nothing
-        return None
-
-
-def _get(source: object, name: str) -> object:
-    try:
-        return getattr(source, name, None)
-    except Exception:  # noqa: BLE001  # httpx raises for a body that was not read, others as they like
-        return None
-
-
-def _str(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  # reading an error must not raise another
-        return ""

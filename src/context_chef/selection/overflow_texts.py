@@ -39,7 +39,9 @@ class Wording(NamedTuple):
 
 
 _FLAGS: Final = re.IGNORECASE | re.DOTALL
-_MORE: Final = r"\s*(?:>|&gt;|\\+u003e)\s*"
+_GAP: Final = r"(?:\s|\\+[nr])*"
+"""White space, or none; line ends may have been quoted, more than once."""
+_MORE: Final = rf"{_GAP}(?:>|&gt;|\\+u003e){_GAP}"
 
 
 @cache
@@ -48,7 +50,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
     `{size}` and the like stand for a number, a blank for any white space or quoted line end.
     """
-    blanks = text.replace(" ", r"(?:\s|\\[nr])+")
+    blanks = text.replace(" ", r"(?:\s|\\+[nr])+")
     return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>\\d[\\d,_]{0,20})", blanks), _FLAGS)
 
 
@@ -65,7 +67,7 @@ _FIGURES: Final[tuple[tuple[Speaker | None, str], ...]] = (
     ("anthropic", rf"prompt is too long:? {{size}} tokens{_MORE}{{limit}}"),
     (
         "anthropic",
-        rf"input length and \W*max_tokens\W* exceed context limit: {{size}}\s*\+\s*{{output}}"
+        rf"input length and \W*max_tokens\W* exceed context limit: {{size}}{_GAP}\+{_GAP}{{output}}"
         rf"{_MORE}{{limit}}",
     ),
     (

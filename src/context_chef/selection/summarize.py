@@ -115,6 +115,7 @@ class Summarize:
             options=self.options,
             tokenizer=input.tokenizer,
             capacity=input.budget.limit if window is None else window,
+            capacity_known=window is not None,
             grown_from=grown_from,
             signal=input.signal,
         )

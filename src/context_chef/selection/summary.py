@@ -45,6 +45,8 @@ class SummaryRequest:
     tokenizer: Callable[[Sequence[Message]], float]
     capacity: float
     """Tokens that the summarising model takes."""
+    capacity_known: bool = True
+    """False when `capacity` is only the session's window."""
     grown_from: int = 0
     """Length of the document that the answer continues; only growth is judged then."""
     signal: Any = None
@@ -123,9 +125,11 @@ def _read(answer: object) -> str | None:
 
 
 def _room(request: SummaryRequest, instruction: Message) -> float:
-    answer = min(_ANSWER_TOKENS, request.capacity / 8)
-    room = request.capacity * _FILL - answer - request.tokenizer([instruction])
-    return max(room, request.capacity / 8)
+    asked = request.tokenizer([instruction])
+    # No summarising model is as small as the windows that people try things out with.
+    capacity = request.capacity if request.capacity_known else max(request.capacity, 4 * asked)
+    room = capacity * _FILL - min(_ANSWER_TOKENS, capacity / 8) - asked
+    return max(room, capacity / 8)
 
 
 def _parts(
