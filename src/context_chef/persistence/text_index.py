@@ -117,7 +117,7 @@ class TextIndex:
                         None if whole else passage.text,
                     ),
                 ).lastrowid
-                db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, " ".join(words)))
+                db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, _joined(words)))
                 db.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (row, passage.text))
                 passages += 1
                 length += len(words)
@@ -238,13 +238,10 @@ def _scored_alone(
         candidate = _Candidate(*row)
         count += 1
         words += candidate.length
-        # Parts of words are seen here too; those who only have those are told apart below.
-        if any(term in candidate.words for term in terms):
-            seen = frozenset(candidate.words.split(" "))
-            held = [term for term in terms if term in seen]
-            if held:
-                frequencies.update(held)
-                holding.append(candidate)
+        held = [term for term in terms if f" {term} " in candidate.words]
+        if held:
+            frequencies.update(held)
+            holding.append(candidate)
     return _scored(holding, terms, frequencies, count, words / max(count, 1))
 
 
@@ -264,11 +261,10 @@ def _scored(
     possible = sum(weights.values())
     scored: list[tuple[_Candidate, float]] = []
     for candidate in candidates:
-        words = candidate.words.split(" ")
         norm = _K1 * (1 - _B + _B * candidate.length / max(average, 1.0))
         score, covered = 0.0, 0.0
         for term, weight in weights.items():
-            if times := words.count(term):
+            if times := candidate.words.count(f" {term} "):
                 score += weight * times * (_K1 + 1) / (times + norm)
                 covered += weight
         if score:
@@ -276,6 +272,11 @@ def _scored(
             scored.append((candidate, score * share))
     scored.sort(key=_best_first)
     return _one_each(scored)
+
+
+def _joined(words: Sequence[str]) -> str:
+    """The words, each with blanks of its own, so that ` word ` can be counted in the text."""
+    return f" {'  '.join(words)} "
 
 
 def _any_of(terms: Sequence[str]) -> str:
@@ -316,30 +317,24 @@ _NEWEST: Final = (
 
 def _containing(db: sqlite3.Connection, scope: _Scope, text: str, needed: int) -> list[_Candidate]:
     """Passages that hold the very text, whatever its case: the words' safety net."""
-    columns = "p.id, p.entry, e.path, p.message, p.length, ''"
-    holds = "instr(lower(coalesce(p.text, e.content)), lower(?)) > 0"
-    if len(text) >= 3:
-        grams = " AND ".join(
-            f'"{gram}"' for gram in dict.fromkeys(_quoted(text, at) for at in range(len(text) - 2))
+    columns = "p.id, p.entry, e.path, p.message, p.length, coalesce(p.text, e.content)"
+    grams = [text[at : at + 3] for at in range(len(text) - 2)]
+    quoted = [
+        '"{}"'.format(gram.replace('"', '""')) for gram in dict.fromkeys(grams) if "\0" not in gram
+    ]
+    if quoted:
+        rows = db.execute(
+            f"SELECT {columns} FROM (SELECT rowid AS found FROM grams WHERE grams MATCH ? LIMIT ?) "
+            f"JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry WHERE {_WITHIN}",
+            (" AND ".join(quoted), _ENOUGH, *scope.bounds),
         )
-        found = (
-            f"FROM (SELECT rowid AS found FROM grams WHERE grams MATCH ? LIMIT {_ENOUGH}) "
-            "JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry "
-            f"WHERE {_WITHIN} AND {holds} ORDER BY e.path, p.id LIMIT ?"
-        )
-        rows = db.execute(f"SELECT {columns} {found}", (grams, *scope.bounds, text, needed * 2))
     else:
         # Too short for trigrams; a bounded look at what is there has to do.
-        rows = db.execute(
-            f"SELECT {columns} FROM (SELECT p.* {_SCOPED} LIMIT {_ENOUGH * 5}) p "
-            f"JOIN entries e ON e.id = p.entry WHERE {holds} ORDER BY e.path, p.id LIMIT ?",
-            (*scope.bounds, text, needed * 2),
-        )
-    return [_Candidate(*row) for row in rows]
-
-
-def _quoted(text: str, at: int) -> str:
-    return text[at : at + 3].replace('"', '""')
+        rows = db.execute(f"SELECT {columns} {_SCOPED} LIMIT ?", (*scope.bounds, _ENOUGH * 2))
+    sought = text.lower()
+    found = [_Candidate(*row) for row in rows if sought in row[5].lower()]
+    found.sort(key=lambda candidate: (candidate.path, candidate.id))
+    return found[: needed * 2]
 
 
 def _one_each(ranked: list[tuple[_Candidate, float]]) -> list[tuple[_Candidate, float]]:
