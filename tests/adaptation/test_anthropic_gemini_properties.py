@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_chef.adaptation.adapter import AdaptRequest
@@ -19,6 +19,9 @@ from context_chef.errors import InputError
 from context_chef.ir.message import Message
 from tests.adaptation.same_conversation import anthropic_conversation, gemini_conversation
 from tests.histories import damaged_histories, histories
+
+steadily = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no fault of what is tested."""
 
 words = st.text(
     alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12
@@ -90,6 +93,7 @@ def _few_marks(body: dict[str, Any]) -> bool:
     return json.dumps(body).count('"cache_control"') <= 4
 
 
+@steadily
 @given(anthropic_bodies().filter(_few_marks))
 def test_an_anthropic_body_survives_the_way_in_and_out(body: dict[str, Any]) -> None:
     assert anthropic_conversation(to_anthropic(from_anthropic(body))) == anthropic_conversation(
@@ -107,10 +111,11 @@ gemini_part = st.one_of(
     ),
     st.fixed_dictionaries({"executableCode": st.just({"language": "PYTHON", "code": "1"})}),
 )
+SONG = {"mimeType": "audio/mp3", "data": "SUQz", "displayName": "a.mp3"}
 user_part = st.one_of(
     st.fixed_dictionaries({"text": words}),
     st.fixed_dictionaries({"fileData": st.just({"mimeType": "video/mp4", "fileUri": "gs://b/v"})}),
-    st.fixed_dictionaries({"inlineData": st.just({"mimeType": "audio/mp3", "data": "SUQz"})}),
+    st.fixed_dictionaries({"inlineData": st.just(SONG)}),
 )
 
 
@@ -141,11 +146,13 @@ def gemini_bodies(draw: st.DrawFn) -> dict[str, Any]:
     return body
 
 
+@steadily
 @given(gemini_bodies())
 def test_a_gemini_body_survives_the_way_in_and_out(body: dict[str, Any]) -> None:
     assert gemini_conversation(to_gemini(from_gemini(body))) == gemini_conversation(body)
 
 
+@steadily
 @given(gemini_bodies())
 def test_every_response_is_paired_with_a_call_of_its_name(body: dict[str, Any]) -> None:
     history = from_gemini(body).history
@@ -166,6 +173,7 @@ PROFILES = [
 
 
 @pytest.mark.parametrize("adapter", [AnthropicAdapter(), GeminiAdapter()])
+@steadily
 @given(
     messages=histories(system=True) | damaged_histories(),
     profile=st.sampled_from(PROFILES),
@@ -187,6 +195,7 @@ def test_any_messages_are_written_as_json_the_same_way_every_time(
 
 
 @pytest.mark.parametrize("adapter", [AnthropicAdapter(), GeminiAdapter()])
+@steadily
 @given(messages=histories(system=True) | damaged_histories())
 def test_nothing_empty_is_ever_sent(
     adapter: AnthropicAdapter | GeminiAdapter, messages: tuple[Message, ...]
@@ -195,7 +204,7 @@ def test_nothing_empty_is_ever_sent(
 
     turns = [
         turn.get("content") or turn.get("parts")
-        for turn in body.get("contents") or body["messages"]
+        for turn in body.get("contents", body.get("messages", []))
     ]
     assert all(turns)
     assert not any("text" in block and not block["text"] for turn in turns for block in turn)
@@ -221,6 +230,7 @@ json_like = st.recursive(
 
 
 @pytest.mark.parametrize("read", [from_anthropic, from_gemini])
+@steadily
 @given(given_=json_like)
 def test_whatever_comes_in_is_read_or_refused_by_its_place(read: Any, given_: Any) -> None:
     try:
@@ -234,6 +244,7 @@ def test_whatever_comes_in_is_read_or_refused_by_its_place(read: Any, given_: An
 
 
 @pytest.mark.parametrize("make", [AnthropicAdapter, GeminiAdapter])
+@steadily
 @given(
     messages=histories(system=True) | damaged_histories(),
     profiles=st.lists(st.sampled_from(PROFILES), min_size=2, max_size=3),
@@ -248,6 +259,6 @@ def test_an_adapter_that_has_seen_the_messages_writes_what_a_new_one_writes(
         adapted, expected = warm.adapt(request), make().adapt(request)
         assert (adapted.body, adapted.betas) == (expected.body, expected.betas)
         assert (adapted.repairs, adapted.diagnostics) == (expected.repairs, expected.diagnostics)
-        for turn in adapted.body.get("contents") or adapted.body["messages"]:
+        for turn in adapted.body.get("contents", adapted.body.get("messages", [])):
             for block in turn.get("content") or turn.get("parts"):
                 block.clear()

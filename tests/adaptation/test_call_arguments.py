@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments, parse_json
+
+steadily = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no fault of what is tested."""
 
 json_values = st.recursive(
     st.none()
@@ -23,6 +26,7 @@ json_values = st.recursive(
 )
 
 
+@steadily
 @given(
     st.dictionaries(st.text(st.characters(codec="utf-8", exclude_characters="\x00")), json_values)
 )
@@ -32,6 +36,7 @@ def test_an_object_is_itself(value: dict[str, object]) -> None:
     assert list(parsed) == list(value)
 
 
+@steadily
 @given(st.text())
 def test_no_text_raises_and_none_is_lost(text: str) -> None:
     parsed, fault = parse_arguments(text)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_chef.adaptation.media import base64_text, is_web_url, normal_media, text_of
 from context_chef.ir.blocks import FileId, Inline, Media, MediaSource, PlainText, Url
+
+steadily = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no fault of what is tested."""
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAAA="
 
@@ -62,6 +65,7 @@ def test_media_in_their_usual_form_are_the_same_object() -> None:
     assert normal_media(media) is media
 
 
+@steadily
 @given(st.text(), st.sampled_from([None, "image/*", "image/png", "text/plain", "x", "a/b"]))
 def test_nothing_raises_and_a_second_time_changes_nothing(text: str, said: str | None) -> None:
     for source in (Inline(data=text), Url(url=text), PlainText(text=text)):
@@ -69,6 +73,7 @@ def test_nothing_raises_and_a_second_time_changes_nothing(text: str, said: str |
         assert normal_media(once) == once
 
 
+@steadily
 @given(st.binary(min_size=1), st.booleans())
 def test_the_bytes_are_never_changed(raw: bytes, urlsafe: bool) -> None:
     encode = base64.urlsafe_b64encode if urlsafe else base64.b64encode

@@ -187,7 +187,13 @@ def test_media_are_inline_a_url_or_a_file_of_its_own() -> None:
         {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://b/v"}, "videoMetadata": {"fps": 1}},
         {"fileData": {"fileUri": files}},
     ) == (
-        Media(kind="image", source=Inline(data="AA=="), media_type="image/png", filename="i.png"),
+        Media(
+            kind="image",
+            source=Inline(data="AA=="),
+            media_type="image/png",
+            filename="i.png",
+            native={"gemini": {"inlineData": {"displayName": "i.png"}}},
+        ),
         Media(
             kind="video",
             source=Url(url="gs://b/v"),

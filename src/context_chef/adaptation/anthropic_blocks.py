@@ -6,29 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from context_chef.adaptation.anthropic_media import media_source, why_not
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments
 from context_chef.adaptation.media import (
-    belongs_elsewhere,
-    is_text_type,
-    is_web_url,
     normal_media,
-    text_of,
 )
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.tools import ConvertedTools, is_legal_name, wire_name
 from context_chef.ir.blocks import (
     Block,
     CacheBreakpoint,
-    FileId,
-    Inline,
     Media,
     Opaque,
-    PlainText,
     RedactedThinking,
     Text,
     Thinking,
     ToolCall,
-    Url,
 )
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
@@ -37,7 +30,6 @@ from context_chef.prompts.adaptation import EMPTY_FAILURE, media_omitted, thinki
 
 Wire = dict[str, Any]
 
-IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
 """What carries no breakpoint."""
 
@@ -202,7 +194,7 @@ class BlockWriter:
             if block.cache is not None:
                 mark_last(out, block.cache, where, self._notes)
             return
-        generated = block.source and isinstance(before, Text) and before.source
+        generated = block.source and not block.apart and isinstance(before, Text) and before.source
         if generated and out and out[-1].keys() == {"type", "text"}:
             wire = out[-1]
             wire["text"] = f"{wire['text']}\n\n{block.text}"
@@ -239,9 +231,9 @@ class BlockWriter:
         self, out: list[Wire], block: Media, where: str, *, refused: str | bool = False
     ) -> None:
         media = normal_media(block)
-        wire = None if refused else _media_wire(media, said=block.media_type)
+        wire = None if refused else media_source(media, said=block.media_type)
         if wire is None:
-            self._note_media(out, media, where, str(refused or _why_not(media)))
+            self._note_media(out, media, where, str(refused or why_not(media)))
             return
         native = cast("Mapping[str, Any]", thaw(block.native.get("anthropic") or {}))
         if media.filename and wire["type"] == "document":
@@ -309,50 +301,3 @@ def _mark(wire: Wire, block: Block) -> Wire:
     if block.cache is not None:
         wire["cache_control"] = cache_control(block.cache)
     return wire
-
-
-def _media_wire(media: Media, *, said: str | None) -> Wire | None:
-    """The block, or None when Anthropic does not take that media.
-
-    `said` is the type that the caller gave, where the normal one may be a guess by name.
-    """
-    source = media.source
-    if media.kind in ("audio", "video") or belongs_elsewhere(source, "anthropic"):
-        return None
-    if isinstance(source, Inline) and not source.data:
-        return None
-    image = media.kind == "image"
-    match source:
-        case FileId(file_id=file_id):
-            wire: Wire = {"type": "file", "file_id": file_id}
-        case Url(url=url) if is_web_url(url):
-            # A document by URL is fetched as a PDF, whatever its name looks like.
-            known = media.media_type if image or said else None
-            if known and known not in (IMAGE_TYPES if image else ("application/pdf",)):
-                return None
-            wire = {"type": "url", "url": url}
-        case Inline(data=data) if image and media.media_type in IMAGE_TYPES:
-            wire = {"type": "base64", "media_type": media.media_type, "data": data}
-        case Inline(data=data) if media.media_type == "application/pdf":
-            image = False
-            wire = {"type": "base64", "media_type": "application/pdf", "data": data}
-        case _:
-            words = text_of(media)
-            if words is None or not words:
-                return None
-            wire = {"type": "text", "media_type": "text/plain", "data": words}
-    return {"type": "image" if image else "document", "source": wire}
-
-
-def _why_not(media: Media) -> str:
-    if belongs_elsewhere(media.source, "anthropic"):
-        return "it was uploaded to another provider"
-    if media.source == Inline(data="") or media.source == PlainText(text=""):
-        return "it is empty"
-    if isinstance(media.source, Url) and not is_web_url(media.source.url):
-        return "its address cannot be reached from here"
-    if media.media_type is None:
-        return "its type is not known"
-    if is_text_type(media.media_type):
-        return "it cannot be read as text"
-    return f"{media.media_type} is not a type that can be read here"

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments, parse_json
-from context_chef.adaptation.media import base64_text, belongs_elsewhere, normal_media
+from context_chef.adaptation.gemini_media import media_part, why_not
+from context_chef.adaptation.media import normal_media
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.tools import ConvertedTools, is_legal_name, wire_name
 from context_chef.ir.blocks import (
     Block,
-    FileId,
-    Inline,
     Media,
     Opaque,
-    PlainText,
     RedactedThinking,
     Text,
     Thinking,
     ToolCall,
-    Url,
 )
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
@@ -36,12 +33,6 @@ from context_chef.prompts.adaptation import (
 )
 
 Part = dict[str, Any]
-
-_REFUSED_TYPES: Final = frozenset(
-    {"image/svg+xml", "image/gif", "image/bmp", "image/tiff", "application/octet-stream",
-     "application/zip", "application/msword", "application/vnd.ms-excel"}
-)  # fmt: skip
-_REFUSED_FAMILY: Final = "application/vnd.openxmlformats-officedocument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +210,7 @@ class PartWriter:
             if block.signature is not None:
                 out.append({"thoughtSignature": block.signature})
             return
-        generated = block.source and isinstance(before, Text) and before.source
+        generated = block.source and not block.apart and isinstance(before, Text) and before.source
         if generated and out and out[-1].keys() == {"text"} and block.signature is None:
             out[-1]["text"] = f"{out[-1]['text']}\n\n{block.text}"
         else:
@@ -253,46 +244,8 @@ class PartWriter:
 
     def _media(self, block: Media, where: str) -> Part:
         media = normal_media(block)
-        why = self._why_not(media, block)
-        if why is not None:
-            return self._media_note(media, where, why)
-        native: dict[str, Any] = thaw(block.native.get("gemini") or {})
-        data = media.source.text if isinstance(media.source, PlainText) else None
-        # What the caller called it is right where Gemini knows it: its names are not all the usual.
-        said = block.media_type if _is_plain_type(block.media_type) else media.media_type
-        match media.source:
-            case Inline(data=encoded):
-                if isinstance(block.source, Inline) and block.source.data[:5].lower() != "data:":
-                    encoded = block.source.data  # both alphabets are fine here
-                part = {"inlineData": {"mimeType": said, "data": encoded}}
-            case PlainText():
-                kind = said or "text/plain"
-                part = {"inlineData": {"mimeType": kind, "data": base64_text(data or "")}}
-            case Url(url=uri) | FileId(file_id=uri):
-                file = {"fileUri": uri} if said is None else {"mimeType": said, "fileUri": uri}
-                part = {"fileData": file}
-        [name] = part
-        part[name].update(native.pop(name, {}))
-        if "gemini" in block.native and media.filename:
-            part[name]["displayName"] = media.filename
-        return {**part, **native}
-
-    def _why_not(self, media: Media, block: Media) -> str | None:
-        if belongs_elsewhere(media.source, "gemini"):
-            return "it was uploaded to another provider"
-        if media.source == Inline(data="") or media.source == PlainText(text=""):
-            return "it is empty"
-        if isinstance(media.source, PlainText):
-            return None
-        if media.media_type is None:
-            inline = isinstance(media.source, Inline)
-            return "its type is not known" if inline else None
-        if "gemini" in block.native or isinstance(media.source, FileId):
-            return None
-        refused = media.media_type in _REFUSED_TYPES or media.media_type.startswith(_REFUSED_FAMILY)
-        if self._profile is not None:
-            refused = refused or self._profile.accepts_media(media.media_type) is False
-        return f"{media.media_type} is not a type that can be read here" if refused else None
+        why = why_not(media, block, self._profile)
+        return media_part(media, block) if why is None else self._media_note(media, where, why)
 
     def _takes_media(self, block: Media) -> bool:
         """Whether a response holds this: it did when it came from there, or the model can."""
@@ -350,12 +303,3 @@ def _signed(part: Part, block: Block, signature: str | None) -> Part:
     if native:
         part.update(thaw(native))
     return part
-
-
-def _is_plain_type(media_type: str | None) -> bool:
-    return (
-        media_type is not None
-        and "/" in media_type
-        and not media_type.endswith("/*")
-        and media_type not in ("image/jpg", "image/x-png", "image/pjpeg")
-    )

@@ -296,7 +296,7 @@ def _media(
     name: str,
     rest: dict[str, Any],
 ) -> Media:
-    filename = fields.pop("displayName", None)
+    filename = fields.get("displayName")
     native = {**rest, name: fields} if fields else rest
     return Media(
         kind=kind_of(media_type) if media_type else "file",
