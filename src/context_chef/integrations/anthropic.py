@@ -11,7 +11,6 @@ from context_chef.integrations.summarizing import (
     accepted,
     check_settings,
     field,
-    method,
     refused,
     rows,
     summarizer,
@@ -23,8 +22,8 @@ from context_chef.ir.message import Message
 
 _COMPLETE: Final = frozenset({None, "end_turn", "stop_sequence"})
 _CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
-_UNHURRIED: Final = 20_000
-"""The SDK wants a `timeout` with answers that may take longer than ten minutes."""
+_QUICK: Final = 8_000
+"""With more tokens the SDK may refuse a call without a `timeout` of its own."""
 
 
 def anthropic_summarizer(
@@ -47,17 +46,14 @@ def anthropic_summarizer(
     set to.
     """
     check_settings(model=model, max_tokens=max_tokens, timeout=timeout)
-    create = method(
-        client, "messages.create", helper="anthropic_summarizer", wanted="a client of `anthropic`"
-    )
     adapter = AnthropicAdapter()
     options: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
     if thinking is not None:
         options["thinking"] = dict(thinking)
     if timeout is not None:
         options["timeout"] = timeout
-    elif max_tokens > _UNHURRIED:
-        options["timeout"] = 3600 * max_tokens / 128_000
+    elif max_tokens > _QUICK:
+        options["timeout"] = max(600.0, 3600 * max_tokens / 128_000)
 
     def arguments(messages: Sequence[Message]) -> dict[str, Any]:
         asked = summary_arguments(
@@ -78,4 +74,4 @@ def anthropic_summarizer(
             "".join(str(field(b, "text") or "") for b in blocks if field(b, "type") == "text")
         )
 
-    return summarizer(create, arguments, read)
+    return summarizer(client, "messages.create", arguments, read, wanted="a client of `anthropic`")

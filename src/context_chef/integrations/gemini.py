@@ -11,7 +11,6 @@ from context_chef.integrations.summarizing import (
     accepted,
     check_settings,
     field,
-    method,
     refused,
     rows,
     summarizer,
@@ -40,7 +39,7 @@ def gemini_summarizer(
 
     `client` is a `google.genai.Client`, or its `client.aio`, which makes an async model.
     `max_tokens` holds for thinking and summary together, None leaves it to the model; `system`
-    takes the place of our own system prompt; `thinking` is a `thinking_config`; `timeout` is in
+    takes the place of our own system prompt; `thinking` is its `thinking_config`; `timeout` is in
     seconds.
 
     The model raises UnusableAnswerError for an answer that is cut off, empty or refused, so that it
@@ -48,12 +47,6 @@ def gemini_summarizer(
     set to.
     """
     check_settings(model=model, max_tokens=max_tokens, timeout=timeout)
-    create = method(
-        client,
-        "models.generate_content",
-        helper="gemini_summarizer",
-        wanted="a `google.genai.Client` or its `aio`",
-    )
     adapter = GeminiAdapter()
     options: dict[str, Any] = {}
     if max_tokens is not None:
@@ -89,7 +82,8 @@ def gemini_summarizer(
             "".join(str(field(p, "text") or "") for p in parts if not field(p, "thought"))
         )
 
-    return summarizer(create, arguments, read)
+    wanted = "a `google.genai.Client` or its `aio`"
+    return summarizer(client, "models.generate_content", arguments, read, wanted=wanted)
 
 
 def _name(value: Any) -> str | None:

@@ -12,7 +12,6 @@ from context_chef.integrations.summarizing import (
     accepted,
     check_settings,
     field,
-    method,
     refused,
     rows,
     summarizer,
@@ -72,7 +71,6 @@ def openai_summarizer(
             options["reasoning"] = {"effort": reasoning_effort}
     if max_tokens is not None:
         options[limit_name if chat else "max_output_tokens"] = max_tokens
-    create = method(client, path, helper="openai_summarizer", wanted="a client of `openai`")
 
     def arguments(messages: Sequence[Message]) -> dict[str, Any]:
         asked = summary_arguments(
@@ -83,7 +81,7 @@ def openai_summarizer(
     def read(answer: Any) -> str:
         return _read_chat(answer, max_tokens) if chat else _read_response(answer, max_tokens)
 
-    return summarizer(create, arguments, read)
+    return summarizer(client, path, arguments, read, wanted="a client of `openai`")
 
 
 def _read_chat(answer: Any, max_tokens: int | None) -> str:

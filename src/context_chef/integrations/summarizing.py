@@ -82,23 +82,30 @@ def _checked(messages: Sequence[MessageLike]) -> tuple[Message, ...]:
 
 
 def summarizer(
-    create: Callable[..., Any],
+    client: Any,
+    path: str,
     arguments: Callable[[Sequence[Message]], dict[str, Any]],
     read: Callable[[Any], str],
+    *,
+    wanted: str,
 ) -> Summarizer:
-    """A compression model that is as sync or async as `create` is.
+    """A compression model that is as sync or async as the client's method at `path`.
 
-    Errors and cancellation of the call go through as they are; nothing is tried again here.
+    Errors and cancellation of the call go through as they are; nothing is tried again here. Raises
+    SettingsError when the client has no such method.
     """
+    create = _method(client, path)
+    if create is None:
+        raise SettingsError(f"`client` has to be {wanted}, with a method `{path}`, not {client!r}.")
     if inspect.iscoroutinefunction(inspect.unwrap(create)):
 
         async def summarize_async(messages: Sequence[Message]) -> str:
-            return read(await create(**arguments(messages)))
+            return read(await _call(client, path, arguments(messages)))
 
         return summarize_async
 
     def summarize_sync(messages: Sequence[Message]) -> MaybeAwaitable[str]:
-        answer = create(**arguments(messages))
+        answer = _call(client, path, arguments(messages))
         # A client behind a wrapper may be async without looking like it.
         return _later(answer, read) if inspect.isawaitable(answer) else read(answer)
 
@@ -109,16 +116,18 @@ async def _later(answer: Awaitable[Any], read: Callable[[Any], str]) -> str:
     return read(await answer)
 
 
-def method(client: object, path: str, *, helper: str, wanted: str) -> Callable[..., Any]:
-    """The client's method at `path`. Raises SettingsError when it has none."""
+def _call(client: Any, path: str, arguments: dict[str, Any]) -> Any:
+    # The client itself is kept and not its method: a google-genai client closes when it is let go.
+    create = _method(client, path)
+    assert create is not None
+    return create(**arguments)
+
+
+def _method(client: Any, path: str) -> Callable[..., Any] | None:
     found: Any = client
     for name in path.split("."):
         found = getattr(found, name, None)
-    if not callable(found):
-        raise SettingsError(
-            f"`client` of `{helper}()` has to be {wanted}, with a method `{path}`, not {client!r}."
-        )
-    return cast("Callable[..., Any]", found)
+    return cast("Callable[..., Any]", found) if callable(found) else None
 
 
 def check_settings(*, model: object, max_tokens: object, timeout: object) -> None:
