@@ -13,6 +13,7 @@ from context_chef.selection.janitor import Janitor
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
 from context_chef.adaptation.tools import tool_from_dict
+from context_chef.bridge import MaybeAwaitable, settle, stepping
 from context_chef.errors import SettingsError, nearest
 from context_chef.events import Emitter, Logger
 from context_chef.ir.message import Message
@@ -169,8 +170,6 @@ class Wiring:
             hook = options.on_before_compile
 
             async def inject(context: BeforeAssemble) -> None:
-                from context_chef.bridge import settle
-
                 text = await settle(hook(context))
                 if text:
                     context.inject(text)
@@ -264,12 +263,17 @@ class Wiring:
             configured(JanitorConfig, options.janitor, name="janitor"),
             overflow,
             context_management=options.context_management,
-            vfs=Archive(self.offloader),
+            vfs=self._store_span,
             vocabulary=self._vocabulary,
             clock=time.time if clock is None else (lambda: clock() / 1000),
             new_window_id=options.new_window_id,
             logger=self._logger,
         )
+
+    def _store_span(self, span: Sequence[Message]) -> MaybeAwaitable[str]:
+        """A span into the store: at once where nothing may wait."""
+        archive = Archive(self.offloader)
+        return archive.store_sync(span) if stepping() else archive.store(span)
 
     async def _offload(
         self, messages: tuple[Message, ...]

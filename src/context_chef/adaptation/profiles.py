@@ -165,6 +165,9 @@ def read_profiles(profiles: Profiles) -> tuple[ModelProfile, ...]:
     `provider`. Raises SettingsError, naming the model and the field.
     """
     if not isinstance(profiles, Mapping):
+        for profile in profiles:
+            if not isinstance(profile, ModelProfile):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
+                raise SettingsError(f"`profiles` holds `ModelProfile`s, not {profile!r}.")
         return tuple(profiles)
     return tuple(_read_profile(name, value) for name, value in profiles.items())
 

@@ -50,6 +50,8 @@ class Text(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
     signature: str | None = None
     source: str | None = None
     """Who generated it, when we did: `memory`, `dynamic_state`, … Never on a wire."""
+    apart: bool = False
+    """Generated, and yet a wire block of its own: what stands before it was sent already."""
 
 
 class Inline(msgspec.Struct, frozen=True, kw_only=True, tag="inline"):

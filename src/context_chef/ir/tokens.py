@@ -126,6 +126,8 @@ def _pieces() -> _Known:
 
 def _cost(piece: str, known: _Known) -> float:
     first = piece[0]
+    if first >= "\x80" and not _LATIN.match(piece):
+        return 0.0  # counted by character
     if first.isdigit():
         return 1.08
     if first.isalpha():
@@ -209,15 +211,17 @@ def _foreign(text: str) -> float:
     for run in _UNREADABLE.findall(text):
         total += 1 + len(run) / 7.5
     rest = _LATIN.sub("", text)
+    # The same ideographs are rarer, and so dearer, in Japanese than in Chinese.
+    ideograph = 1.2 if _KANA.search(rest) else 0.945
     for character, times in Counter(rest).items():
-        total += _character(character) * times
+        total += _character(character, ideograph) * times
     return total
 
 
-def _character(character: str) -> float:
+def _character(character: str, ideograph: float) -> float:
     point = ord(character)
     if 0x4E00 <= point <= 0x9FFF:
-        return 0.985 if _common_ideograph(character) else 3.7
+        return ideograph if _common_ideograph(character) else 3.7
     for start, end, cost in _SCRIPTS:
         if start <= point <= end:
             return cost
@@ -254,12 +258,14 @@ _PIECE: Final = re.compile(
     rf"[^\r\n{_UPPER}{_LOWER}0-9{_BEYOND}]?(?:[{_UPPER}]*[{_LOWER}]+|[{_UPPER}]+)"
     rf"|[0-9]{{1,3}}| ?[^\s{_UPPER}{_LOWER}0-9{_BEYOND}]+[\r\n/]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    rf"|[^\x00-\x7f{_UPPER}{_LOWER}]+"
 )
 _LATIN: Final = re.compile(rf"[\x00-\x7f{_UPPER}{_LOWER}\ufffd]+")
+_KANA: Final = re.compile("[\u3040-\u30ff]")
 _UNREADABLE: Final = re.compile("\ufffd+")
 _SCRIPTS: Final = (
     # first and last code point, tokens for each character
-    (0x3040, 0x30FF, 0.602),  # kana
+    (0x3040, 0x30FF, 0.67),  # kana
     (0xAC00, 0xD7AF, 0.457),  # hangul
     (0x3000, 0x303F, 1.26),  # CJK punctuation
     (0xFF00, 0xFFEF, 1.0),  # full-width forms

@@ -45,7 +45,7 @@ class MemoryConfig:
     on_memory_update: Veto | None = None
     on_memory_changed: ChangedHook | None = None
     on_memory_expired: ExpiredHook | None = None
-    memory_placement: Literal["after_system", "before_history_tail"] = "after_system"
+    memory_placement: Literal["after_system", "before_history_tail"] = "before_history_tail"
 
     def __post_init__(self) -> None:
         if self.memory_placement not in ("after_system", "before_history_tail"):

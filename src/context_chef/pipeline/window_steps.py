@@ -256,6 +256,7 @@ def _append_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcem
         end -= 1
     messages = list(turn.messages)
     if blocks:
+        blocks = (msgspec.structs.replace(blocks[0], apart=True), *blocks[1:])
         last = messages[end - 1] if end > turn.history_start else None
         if last is not None and last.role == "user":
             messages[end - 1] = with_blocks(last, blocks)

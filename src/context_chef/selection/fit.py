@@ -66,7 +66,7 @@ def fit_history(
     if fit.total() > room:
         fit.clip_evenly(lambda message: bool(message.tool_calls), clip_arguments)
     if fit.total() > room:
-        raise refusal(fit.history, limit=limit, overhead=overhead, count=count)
+        raise refusal(fit.sent, limit=limit, overhead=overhead, count=count)
     return fit.result()
 
 
@@ -114,8 +114,13 @@ class _Fit:
         self._dropped: list[Message] = []
 
     def total(self) -> float:
+        return self._count(self.sent)
+
+    @property
+    def sent(self) -> list[Message]:
+        """The history with the note for what was dropped in front of it."""
         marker = [dropped_marker(len(self._dropped), self._uri)] if self._dropped else []
-        return self._count([*marker, *self._messages])
+        return [*marker, *self._messages]
 
     @property
     def history(self) -> tuple[Message, ...]:

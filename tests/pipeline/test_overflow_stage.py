@@ -1,0 +1,199 @@
+"""Overflow inside a compile: landed passes stay, are paid for once, and are accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from context_chef import Compressed, ContextChef, InMemoryBackend, Message, chain, reset, summarize
+from tests.parity.script import KeepLast
+from tests.pipeline.test_events import characters
+
+# Overflows at 1,000 characters, and leaves room enough for the library's own wording.
+WINDOW = {"context_window": 10_000, "trigger_ratio": 0.1, "tokenizer": characters}
+
+
+class Model:
+    def __init__(self) -> None:
+        self.calls: list[Sequence[Message]] = []
+
+    def __call__(self, messages: Sequence[Message]) -> str:
+        self.calls.append(messages)
+        return f"<summary>sum {len(self.calls)}</summary>"
+
+
+def history(turns: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for number in range(turns):
+        rows.append({"role": "user", "content": f"question {number} " + "x" * 300})
+        rows.append({"role": "assistant", "content": f"answer {number}"})
+    return [*rows, {"role": "user", "content": "now?"}]
+
+
+def test_a_landed_pass_stays_and_is_paid_for_once() -> None:
+    """W-OVF-1: the same transcript gives the same window, whether set anew or not."""
+    model = Model()
+    chef = ContextChef(janitor={**WINDOW, "compression_model": model}).set_history(history(4))
+
+    first = chef.compile_sync()
+    again = chef.compile_sync()
+    whole = chef.set_history(history(4)).compile_sync()
+
+    assert len(model.calls) == 1
+    assert first.to_json() == again.to_json() == whole.to_json()
+    assert len(chef.history) == 9
+    assert len(chef.window) < 9
+
+
+def test_feeding_the_window_back_is_understood() -> None:
+    model = Model()
+    chef = ContextChef(janitor={**WINDOW, "compression_model": model}).set_history(history(4))
+    chef.compile_sync()
+
+    chef.set_history([*chef.window, Message.assistant("fine"), Message.user("more")])
+    chef.compile_sync()
+
+    assert len(model.calls) == 1
+    assert len(chef.history) == 11
+
+
+def test_an_edit_inside_what_was_folded_brings_the_messages_back() -> None:
+    model = Model()
+    chef = ContextChef(janitor={**WINDOW, "compression_model": model}).set_history(history(4))
+    chef.compile_sync()
+    rows = history(4)
+    rows[0]["content"] = "edited question " + "x" * 300
+
+    chef.set_history(rows)
+    assert len(chef.window) == 9
+    chef.compile_sync()
+
+    assert len(model.calls) == 2
+
+
+def test_the_caller_may_keep_the_history() -> None:
+    chef = ContextChef(janitor=WINDOW, overflow={"strategy": KeepLast(1), "keep": "caller"})
+    chef.set_history(history(4))
+
+    counts = [len(chef.compile_sync()["messages"]) for _ in range(3)]
+
+    assert counts == [1, 9, 1]
+    assert chef.window == chef.history
+
+
+def test_what_left_is_in_the_report_with_its_address() -> None:
+    chef = ContextChef(
+        janitor={**WINDOW, "compression_model": Model()},
+        overflow={"archive": "vfs"},
+        store=InMemoryBackend(),
+    ).set_history(history(4))
+
+    report = chef.compile_sync().report
+    out = [span for span in report.spans if span.place == "out"]
+
+    assert out
+    assert all(span.uri and span.uri.startswith("context://vfs/") for span in out)
+    assert {span.source for span in out} <= {f"history[{n}]" for n in range(9)}
+    stored = chef.resolve_recall_sync(out[0].uri or "", format="text")
+    assert stored is not None
+    assert "question 0" in stored
+
+
+def test_no_handoff_notice_once_the_window_is_over() -> None:
+    """W-HAND-1."""
+    chef = ContextChef(
+        janitor={**WINDOW, "compression_model": Model()},
+        overflow={"handoff": {"budget_tokens": 10, "prompt": "left {n_remaining}"}},
+    )
+    chef.set_history([{"role": "user", "content": "y" * 995}])
+    inside = chef.compile_sync()
+    chef.set_history(history(4))
+    over = chef.compile_sync()
+
+    assert "left 5" in str(inside)
+    assert "left" not in str(over)
+
+
+def test_one_notice_for_each_window() -> None:
+    chef = ContextChef(
+        janitor=WINDOW,
+        overflow={"handoff": {"budget_tokens": 10, "prompt": "left {n_remaining}"}},
+    ).set_history([{"role": "user", "content": "y" * 995}])
+
+    said = ["left" in str(chef.compile_sync()) for _ in range(3)]
+
+    assert said == [True, False, False]
+
+
+def test_a_requested_window_lands_once_and_stays() -> None:
+    chef = ContextChef(overflow={"strategy": KeepLast(1)}).set_history(history(2))
+    before = chef.window_id
+
+    chef.request_new_context()
+    counts = [len(chef.compile_sync()["messages"]) for _ in range(2)]
+
+    assert counts == [1, 1]
+    assert chef.window_id != before
+    assert not chef.new_context_requested
+
+
+def test_the_turn_that_has_to_be_answered_is_never_dropped() -> None:
+    chef = ContextChef(janitor=WINDOW, overflow={"strategy": chain(summarize(), reset())})
+    chef.set_history(history(4))
+
+    payload = chef.compile_sync()
+
+    assert payload["messages"][-1]["content"] == "now?"
+
+
+def test_a_landed_pass_is_told_with_its_span() -> None:
+    told: list[Compressed] = []
+    chef = ContextChef(janitor={**WINDOW, "compression_model": Model()}).set_history(history(4))
+    chef.on(Compressed, told.append)
+
+    chef.compile_sync()
+
+    assert told[0].truncated_count == len(told[0].compressed_messages) > 0
+    assert "sum 1" in told[0].summary.text
+
+
+def test_transformed_results_keep_their_original_in_the_transcript() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    seen: list[Any] = []
+
+    def shout(text: str, info: Any) -> str:
+        seen.append((text, info.tool_name, info.tool_call_id))
+        return text.upper()
+
+    chef = ContextChef(transform_tool_result=shout).set_history(
+        [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "quiet"},
+        ]
+    )
+
+    first = chef.compile_sync()
+    chef.compile_sync()
+
+    assert first["messages"][-1]["content"] == "QUIET"
+    assert chef.history[-1].text == "quiet"
+    assert seen == [("quiet", "f", "c")]
+
+
+def test_large_outputs_leave_a_marker_at_compile_when_asked_to() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chef = ContextChef(vfs={"automatic": True, "threshold": 500, "tail_chars": 100}).set_history(
+        [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "line\n" * 500},
+        ]
+    )
+
+    payload = chef.compile_sync()
+
+    assert "context://vfs/" in payload["messages"][-1]["content"]
+    assert len(payload["messages"][-1]["content"]) < 1500
+    assert len(chef.history[-1].text) == 2500
+    assert payload.to_json() == chef.compile_sync().to_json()

@@ -1,0 +1,178 @@
+"""Placement through a whole compile: what stands still, what rides behind, what stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from context_chef import ContextChef, InMemoryBackend, Message, Text, Thinking, ToolCall
+
+TARGETS = [
+    ("openai", "gpt-4o"),
+    ("openai-responses", "gpt-5.6"),
+    ("anthropic", "claude-sonnet-4-5"),
+    ("anthropic", "claude-opus-5-5"),
+    ("anthropic", None),
+    ("gemini", "gemini-2.5-flash"),
+    ("gemini", "gemini-3.8-flash"),
+]
+VOLATILE = ("dynamic_state", "<announcement", "<memory>", "turn-value")
+
+
+def stable(target: str, payload: Any) -> list[Any]:
+    """Everything of a request up to the last thing that somebody said."""
+    body = payload.body
+    if target == "gemini":
+        return [body.get("systemInstruction"), body.get("tools")]
+    if target == "anthropic":
+        return [body.get("system"), body.get("tools")]
+    return [body.get("instructions"), body.get("tools")]
+
+
+async def test_memory_data_is_in_the_tail_by_default() -> None:
+    """W-CACHE-1: the standing instruction is in the prefix, what is remembered is not."""
+    chef = ContextChef(store=InMemoryBackend(), memory={}).set_system_prompt("S")
+    chef.append({"role": "user", "content": "q"})
+    await chef.get_memory().set("language", "German")
+
+    payload = await chef.compile("anthropic", model="claude-sonnet-4-5")
+
+    assert "German" not in str(payload["system"])
+    assert "German" in payload["messages"][0]["content"][-1]["text"]
+    assert payload["messages"][0]["content"][0]["text"] == "q"
+
+
+def test_announcements_ride_the_tail_unless_the_model_is_known() -> None:
+    """W-ANN-1."""
+    chef = ContextChef().append({"role": "user", "content": "q"})
+    chef.announce("a", "It rains.")
+
+    known = chef.compile_sync("anthropic", model="claude-opus-4-8")
+    old = chef.compile_sync("anthropic", model="claude-sonnet-4-5")
+    unknown = chef.compile_sync("anthropic")
+
+    assert [m["role"] for m in known["messages"]] == ["user", "system"]
+    assert [m["role"] for m in old["messages"]] == ["user"]
+    assert [m["role"] for m in unknown["messages"]] == ["user"]
+
+
+@pytest.mark.parametrize(("target", "model"), TARGETS)
+def test_the_prefix_stands_still_when_only_the_turn_changed(target: str, model: str | None) -> None:
+    chef = ContextChef(cache="auto", skill_placement="after_system").set_system_prompt("Rules.")
+    chef.activate_skill({"name": "s", "description": "d", "instructions": "Skill text."})
+    chef.register_tools([{"name": "f", "description": "d"}])
+    chef.append({"role": "user", "content": "one"})
+    seen = []
+    for turn in range(4):
+        chef.set_dynamic_state(None, {"turn": f"turn-value-{turn}"})
+        chef.announce("n", f"turn-value-{turn}")
+        seen.append(stable(target, chef.compile_sync(target, model=model)))
+        chef.extend([{"role": "assistant", "content": "ok"}, {"role": "user", "content": "go"}])
+
+    assert all(prefix == seen[0] for prefix in seen)
+    assert not any(word in str(seen[0]) for word in VOLATILE)
+
+
+def _flat(target: str, payload: Any) -> list[Any]:
+    """The conversation block by block, without cache marks."""
+    body = payload.body
+    entries = body.get("messages") or body.get("input") or body.get("contents")
+    blocks: list[Any] = []
+    for entry in entries:
+        content = entry.get("content", entry.get("parts"))
+        if isinstance(content, list):
+            for block in content:
+                plain = {k: v for k, v in block.items() if not k.startswith(("cache", "prompt_cache"))}
+                blocks.append((entry.get("role"), plain))
+        else:
+            blocks.append((entry.get("role"), entry))
+    return blocks
+
+
+_STEPS = st.lists(
+    st.sampled_from(["user", "answer", "call", "state", "announce", "retract"]),
+    min_size=2, max_size=14,
+)  # fmt: skip
+
+
+@given(steps=_STEPS)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.parametrize(("target", "model"), [("anthropic", "claude-opus-5-5"),
+                                               ("openai-responses", "gpt-5.6")])  # fmt: skip
+def test_a_tail_that_was_sent_stays_where_it_was_sent(
+    target: str, model: str, steps: list[str]
+) -> None:
+    """With `tail="append"` every request begins with the whole request before it."""
+    chef = ContextChef(tail="append").append(Message.user("begin"))
+    before: list[Any] = []
+    for number, step in enumerate(steps):
+        if step == "state":
+            chef.set_dynamic_state(None, {"n": number})
+        elif step == "announce":
+            chef.announce("a", f"notice {number}")
+        elif step == "retract":
+            chef.retract_announcement("a")
+        elif step == "user":
+            chef.append(Message.user(f"word {number}"))
+        elif step == "answer":
+            chef.extend([Message.assistant(f"answer {number}"), Message.user("and?")])
+        else:
+            call = ToolCall(id=f"c{number}", name="f", arguments="{}")
+            chef.extend([Message.assistant(tool_calls=[call]),
+                         Message.tool("done", tool_call_id=f"c{number}")])  # fmt: skip
+        now = _flat(target, chef.compile_sync(target, model=model))
+        assert now[: len(before)] == before
+        before = now
+
+
+def test_thinking_is_kept_while_what_stands_before_it_stands_still() -> None:
+    chef = ContextChef().append(Message.user("q"))
+    chef.set_dynamic_state(None, {"n": 1})
+    chef.compile_sync("anthropic", model="claude-opus-5-5")
+    thought = Thinking(text="hm", signature="sig", origin="anthropic")
+    chef.append(Message.assistant([thought, Text(text="a")])).append(Message.user("next"))
+    chef.set_dynamic_state(None, {"n": 2})
+
+    payload = chef.compile_sync("anthropic", model="claude-opus-5-5")
+
+    assert payload["messages"][1]["content"][0]["type"] == "thinking"
+    assert payload.report.repairs == ()
+
+
+def test_thinking_that_no_longer_fits_is_dropped_and_reported() -> None:
+    chef = ContextChef().set_system_prompt("one").append(Message.user("q"))
+    chef.compile_sync("anthropic", model="claude-opus-5-5")
+    thought = Thinking(text="hm", signature="sig", origin="anthropic")
+    chef.append(Message.assistant([thought, Text(text="a")])).append(Message.user("next"))
+    chef.set_system_prompt("two")
+
+    payload = chef.compile_sync("anthropic", model="claude-opus-5-5")
+
+    assert [block["type"] for block in payload["messages"][1]["content"]] == ["text"]
+    assert [r.rule for r in payload.report.repairs] == ["anthropic/preserved-thinking"]
+
+
+def test_on_a_model_that_allows_it_the_tail_is_replaced() -> None:
+    chef = ContextChef().append(Message.user("q"))
+    chef.set_dynamic_state(None, {"n": 1}).compile_sync("anthropic", model="claude-sonnet-4-5")
+    chef.extend([Message.assistant("a"), Message.user("b")]).set_dynamic_state(None, {"n": 2})
+
+    payload = chef.compile_sync("anthropic", model="claude-sonnet-4-5")
+
+    assert len(payload["messages"][0]["content"]) == 1
+    assert "<n>2</n>" in payload["messages"][2]["content"][1]["text"]
+
+
+def test_a_user_message_is_never_edited() -> None:
+    chef = ContextChef().append(Message.user("exactly this"))
+    chef.set_dynamic_state(None, {"n": 1}).with_guardrails({"prefill": "<out>"})
+
+    for target, model in TARGETS:
+        said = str(chef.compile_sync(target, model=model))
+        assert "exactly this" in said
+    anthropic = chef.compile_sync("anthropic", model="claude-sonnet-4-6")
+    assert anthropic["messages"][0]["content"][0] == {"type": "text", "text": "exactly this"}
+    assert chef.history[0] == Message.user("exactly this")

@@ -1,0 +1,97 @@
+"""Snapshots: everything that the next compile depends on, out and back in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from context_chef import ChefSnapshot, ContextChef, InMemoryBackend, InputError, Message
+from tests.pipeline.test_events import characters
+from tests.pipeline.test_overflow_stage import history
+
+TARGETS = ("openai", "openai-responses", "anthropic", "gemini")
+
+
+def make() -> ContextChef:
+    return ContextChef(
+        janitor={"context_window": 10_000, "trigger_ratio": 0.1, "tokenizer": characters,
+                 "compression_model": lambda messages: "<summary>sum</summary>"},
+        store=InMemoryBackend(), memory={}, clock=lambda: 1_700_000_000_000,
+    )  # fmt: skip
+
+
+async def busy() -> ContextChef:
+    chef = make().set_system_prompt("Rules.").set_history(history(4))
+    chef.set_dynamic_state(None, {"n": 1}).announce("a", "A").with_guardrails({"prefill": "<o>"})
+    chef.register_tools([{"name": "f", "description": "d"}])
+    chef.register_skills([{"name": "s", "description": "d", "instructions": "I"}])
+    chef.activate_skill("s")
+    await chef.get_memory().set("10", "ten")
+    await chef.get_memory().set("9", "nine")
+    return chef
+
+
+async def test_a_restored_chef_compiles_to_the_same_bytes() -> None:
+    chef = await busy()
+    await chef.compile("anthropic", model="claude-opus-5-5")
+    snapshot = await chef.snapshot("here")
+    expected = {target: (await chef.compile(target)).to_json() for target in TARGETS}
+
+    other = await make().restore(ChefSnapshot.from_json(snapshot.to_json()))
+
+    assert {t: (await other.compile(t)).to_json() for t in TARGETS} == expected
+    assert other.window == chef.window
+    assert other.window_id == chef.window_id
+
+
+async def test_what_happens_later_does_not_reach_a_snapshot() -> None:
+    chef = await busy()
+    snapshot = await chef.snapshot()
+    expected = (await chef.compile("openai")).to_json()
+    chef.append(Message.user("later")).set_dynamic_state(None, {"n": 2}).retract_announcement("a")
+    await chef.get_memory().set("9", "changed")
+    chef.register_tools([])
+
+    await chef.restore(snapshot)
+
+    assert (await chef.compile("openai")).to_json() == expected
+
+
+async def test_a_snapshot_survives_json() -> None:
+    snapshot = await (await busy()).snapshot("label")
+
+    data = snapshot.to_json()
+
+    assert ChefSnapshot.from_json(data) == snapshot
+    assert json.loads(data)["label"] == "label"
+
+
+async def test_a_pending_request_is_part_of_the_snapshot() -> None:
+    """W-SNAP-1."""
+    chef = await busy()
+    before = await chef.snapshot()
+    chef.request_new_context()
+    pending = await chef.snapshot()
+
+    await chef.restore(before)
+    assert not chef.new_context_requested
+    await chef.restore(pending)
+    assert chef.new_context_requested
+
+
+async def test_folds_are_part_of_the_snapshot() -> None:
+    chef = await busy()
+    await chef.compile()
+    folded = chef.window
+
+    other = await make().restore(await chef.snapshot())
+    other.set_history(history(4))
+
+    assert other.window == folded
+
+
+@pytest.mark.parametrize("data", [b"nonsense", b"{}", b'{"created_at": 1, "version": 99}'])
+def test_what_is_no_snapshot_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError):
+        ChefSnapshot.from_json(data)
