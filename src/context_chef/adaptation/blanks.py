@@ -53,7 +53,7 @@ def drop_blanks(placed: list[Placed], mending: Mending) -> list[Placed]:
     """The last message so far is one that the wire sends as the user's."""
     for entry in placed:
         message = _without_blanks(entry, mending)
-        if mending.target != "openai" and _says_nothing(message, mending):
+        if mending.target != "openai" and says_nothing(message, mending):
             if message.role == "user" and not asked:
                 mending.repair("empty-content", entry.at, "an empty user message now says so")
                 message = Message.user(EMPTY_USER_MESSAGE, pinned=message.pinned, id=message.id)
@@ -91,16 +91,18 @@ def _refused(block: Text, message: Message, mending: Mending) -> bool:
         case "anthropic":
             return not text or message.role != "tool"
         case "gemini":
-            # Recorded: accepted up to Gemini 3, which is before responses had to stand alone.
+            # Gemini itself took it, and its models did up to the ones whose responses stand alone.
+            taken = "text" in (block.native.get("gemini") or ())
             accepted = mending.profile is not None and not mending.profile.response_alone
-            return not text and block.signature is None and not accepted
+            return not text and block.signature is None and not (taken and accepted)
         case "openai":  # a message of one empty text is an empty string there
             return not text and len(message.content) > 1
         case "openai-responses":
             return False
 
 
-def _says_nothing(message: Message, mending: Mending) -> bool:
+def says_nothing(message: Message, mending: Mending) -> bool:
+    """Whether the target would find nothing in it that it reads."""
     if message.native.get(mending.target):
         return False
     return not any(_says_something(block, mending) for block in message.content)

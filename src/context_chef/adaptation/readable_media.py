@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 import binascii
-import weakref
 from typing import Final
 
 from context_chef.adaptation.media import normal_media
 from context_chef.adaptation.mending import Mending
 from context_chef.ir.blocks import Block, Inline, Media, Provider, Text
-from context_chef.ir.message import Message
 from context_chef.ir.repair import Placed
 from context_chef.prompts.adaptation import media_omitted
 
 _WEB_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MAGIC: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
-
-
-class _Known:
-    """Messages whose media are known to be fine: looking at megabytes once is enough.
-
-    Kept by identity, since messages cannot change; an entry goes with its message.
-    """
-
-    def __init__(self) -> None:
-        self._fine: dict[int, weakref.ref[Message]] = {}
-
-    def is_fine(self, message: Message) -> bool:
-        found = self._fine.get(id(message))
-        return found is not None and found() is message
-
-    def add(self, message: Message) -> None:
-        key = id(message)
-        self._fine[key] = weakref.ref(message, lambda _: self._fine.pop(key, None))
-
-
-_KNOWN: Final[dict[Provider, _Known]] = {
-    "anthropic": _Known(),
-    "openai": _Known(),
-    "openai-responses": _Known(),
-    "gemini": _Known(),
-}
 
 
 def note_unreadable_media(placed: list[Placed], mending: Mending) -> list[Placed]:
@@ -51,16 +23,9 @@ def note_unreadable_media(placed: list[Placed], mending: Mending) -> list[Placed
         if not any(type(block) is Media for block in message.content):
             out.append(entry)
             continue
-        known = _KNOWN[mending.target]
-        if known.is_fine(message):
-            out.append(entry)
-            continue
         blocks = [_readable(block, entry, mending) for block in message.content]
-        if all(a is b for a, b in zip(blocks, message.content, strict=True)):
-            known.add(message)
-            out.append(entry)
-        else:
-            out.append(Placed(entry.at, message.replace(content=tuple(blocks))))
+        same = all(a is b for a, b in zip(blocks, message.content, strict=True))
+        out.append(entry if same else Placed(entry.at, message.replace(content=tuple(blocks))))
     return out
 
 

@@ -68,7 +68,8 @@ def mend_thinking(placed: list[Placed], mending: Mending) -> list[Placed]:
         return _mend_anthropic(placed, mending)
     if mending.target == "gemini":
         placed = _drop_unreadable_signatures(placed, mending)
-        if mending.profile and mending.profile.thought_signatures:
+        # An unknown model may be one that wants signatures; the others ignore the stand-in.
+        if mending.profile is None or mending.profile.thought_signatures:
             return _sign_calls(placed, mending)
     return placed
 

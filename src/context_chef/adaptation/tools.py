@@ -15,8 +15,9 @@ from context_chef.adaptation.read_tools import (
     tool_from_dict,
 )
 from context_chef.adaptation.strict_schema import StrictBudget
+from context_chef.adaptation.tool_memo import mended_schema
 from context_chef.adaptation.tool_names import is_legal_name, map_names, wire_name
-from context_chef.adaptation.tool_schema import SchemaResult, schema_for
+from context_chef.adaptation.tool_schema import SchemaResult
 from context_chef.ir.blocks import Provider
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.diagnostics import Diagnostic, Repair
@@ -284,7 +285,7 @@ class _Conversion:
     # One tool ------------------------------------------------------------------------------
 
     def _schema(self, tool: ToolDefinition, name: str, where: str) -> SchemaResult:
-        result = schema_for(tool.parameters, self._target)
+        result = mended_schema(tool, self._target)
         if result.notes:
             self._repair("tool-schema", f"{where}.parameters", "; ".join(result.notes))
         if result.renamed:

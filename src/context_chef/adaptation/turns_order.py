@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from context_chef.adaptation.blanks import says_nothing
 from context_chef.adaptation.mending import SERVER_USES, Mending, is_server_result, own_opaque
 from context_chef.adaptation.tool_names import is_legal_name, wire_name
 from context_chef.ir.blocks import Block, Text, ToolCall
@@ -66,7 +67,7 @@ def close_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
     message = entry.message
     if message.role != "assistant" or message.prefill or message.tool_calls:
         return placed
-    if mending.target == "anthropic" and _is_paused(message):
+    if mending.target == "anthropic" and _is_paused(placed, last):
         return placed
     if not mending.takes_open_end:
         rule = "model-tail" if mending.target == "gemini" else "prefill-unsupported"
@@ -101,7 +102,9 @@ def _as_prefill(placed: list[Placed], last: int, mending: Mending) -> list[Place
             )
             out[position] = Placed(entry.at, bare)
     kept = [
-        entry for entry in out[first:] if entry.message.content or entry.message.role == "system"
+        entry
+        for entry in out[first:]
+        if entry.message.role == "system" or not says_nothing(entry.message, mending)
     ]
     return [*out[:first], *kept]
 
@@ -110,12 +113,26 @@ def _speaks(entry: Placed) -> bool:
     return entry.message.role != "system"
 
 
-def _is_paused(message: Message) -> bool:
+def _is_paused(placed: list[Placed], last: int) -> bool:
     """A turn that a server tool interrupted, or that is only a summary, goes back as it is."""
-    kinds = [opaque.kind for block in message.content if (opaque := own_opaque(block, "anthropic"))]
+    kinds = _own_kinds(placed[last].message)
     if any(kind in SERVER_USES or is_server_result(kind) for kind in kinds):
         return True
-    return bool(kinds) and len(kinds) == len(message.content) and set(kinds) == {"compaction"}
+    if set(kinds) != {"compaction"}:
+        return False
+    for entry in reversed(placed[: last + 1]):
+        message = entry.message
+        if message.role not in ("assistant", "system"):
+            break
+        if message.role == "assistant" and set(_own_kinds(message)) != {"compaction"}:
+            return False
+    return True
+
+
+def _own_kinds(message: Message) -> list[str]:
+    """The kinds of all blocks; empty for those that are not the provider's own."""
+    opaques = (own_opaque(block, "anthropic") for block in message.content)
+    return [opaque.kind if opaque else "" for opaque in opaques]
 
 
 def _trimmed(message: Message) -> Message:
