@@ -228,7 +228,8 @@ class World:
                 raise NotImplementedError(f"store kind {kind!r}")
 
     def memory(self, spec: Mapping[str, Any]) -> MemoryConfig:
-        options: dict[str, Any] = {}
+        # The reference shows memory in the prefix unless told otherwise; ours keeps that stable.
+        options: dict[str, Any] = {"memory_placement": "after_system"}
         if spec.get("store") is not None:
             options["store"] = self.store(spec["store"])
         for name in ("default_ttl", "allowed_keys", "memory_placement"):
