@@ -53,6 +53,10 @@ PERMISSIVE = ModelProfile(
 )
 """The recorded adapter asks no model what it takes: this one takes everything."""
 
+LENIENT = ModelProfile(provider="gemini", name="anything-goes")
+"""A Gemini model that wants no signatures, as those of the records were."""
+PROFILES: Mapping[str, ModelProfile] = {"anthropic": PERMISSIVE, "gemini": LENIENT}
+
 ADAPTERS: Mapping[str, type[Any]] = {
     "openai": OpenAIAdapter,
     "anthropic": AnthropicAdapter,
@@ -142,7 +146,7 @@ def _adapter(given: dict[str, Any]) -> Any:
     options = {snake(key): value for key, value in (given.get("options") or {}).items()}
     adapter = ADAPTERS[target](**options)
     messages = mark_prefill(read_messages(given["messages"]))
-    profile = PERMISSIVE if target == "anthropic" else None
+    profile = PROFILES.get(target)
     body = adapter.compile(messages, profile=profile)
     noted = adapter.adapt(AdaptRequest(messages=messages, profile=profile)).diagnostics
     dropped = any(note.code == "redacted-thinking-dropped" for note in noted)
@@ -174,7 +178,7 @@ def _convert(given: dict[str, Any]) -> Any:
     provider = given["provider"]
     target = given.get("target", provider)
     conversation = READERS[provider](given["messages"], given.get("system"))
-    profile = PERMISSIVE if target == "anthropic" else None
+    profile = PROFILES.get(target)
     messages = mark_prefill(conversation.messages)
     body = ADAPTERS[target]().compile(messages, profile=profile)
     payload = masked(recorded_payload(target, body))
@@ -266,7 +270,7 @@ def _session_pool(given: dict[str, Any]) -> Any:
     pool = SessionPool(create, **options)
     for key in given["gets"]:
         pool.get(key)
-    return {"created_count": len(created), "created_last": created[-3:], "size": len(pool)}
+    return {"created_count": len(created), "created_last": created[-6:], "size": len(pool)}
 
 
 def _session_key(given: dict[str, Any]) -> Any:
@@ -356,11 +360,11 @@ def _cache_audit(given: dict[str, Any]) -> Any:
 
 
 def _script(given: dict[str, Any], notes: Notes) -> Any:
-    return asyncio.run(Script(given, PERMISSIVE, notes).run())
+    return asyncio.run(Script(given, PROFILES, notes).run())
 
 
 def _compile(given: dict[str, Any], notes: Notes) -> Any:
-    return asyncio.run(run_compile(given, PERMISSIVE, notes))
+    return asyncio.run(run_compile(given, PROFILES, notes))
 
 
 def _dedupe(given: dict[str, Any]) -> Any:

@@ -26,6 +26,10 @@ from tests.parity.shapes import plain, recorded_payload, same_json_text
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+MODEL = "anything-goes"
+"""The one model that the recorded implementation knows: every provider's takes everything."""
+
+
 def snake(name: str) -> str:
     """`enforceXML` → `enforce_xml`, `outputTag` → `output_tag`."""
     return _CAMEL.sub("_", name).lower()
@@ -107,8 +111,8 @@ class Notes:
 class Session:
     """One chef of a recorded config, with what was recorded around it."""
 
-    def __init__(self, config: dict[str, Any], profile: Any, notes: Notes) -> None:
-        self.profile = profile
+    def __init__(self, config: dict[str, Any], profiles: Any, notes: Notes) -> None:
+        self.profiles = profiles
         self.notes = notes
         self.trace: list[dict[str, Any]] = []
         self.log = Warnings()
@@ -125,7 +129,7 @@ class Session:
             "logger": self.log,
             # What the recorded implementation does where ours has a better default.
             "tail": "replace",
-            "profiles": [self.profile],
+            "profiles": list(self.profiles.values()),
             "default_target": self._target(config.get("defaultTarget")),
         }
         if config.get("store") != "none":
@@ -235,7 +239,7 @@ class Session:
         """Compile as the step says, and give the view it asks for."""
         self.token = CancelToken() if step.get("signal") else None
         target = self._target(step.get("target"))
-        payload = await self.chef.compile(target, model=self.profile.name, signal=self.token)
+        payload = await self.chef.compile(target, model=MODEL, signal=self.token)
         self.notes.repairs.extend(repair.rule for repair in payload.report.repairs)
         return self.view(payload, step.get("as"))
 
@@ -350,7 +354,7 @@ class Session:
             self.chef.use(slot, self.slot_handler(added))
         elif action == "compile_inner" and not getattr(self, "_inner_done", False):
             self._inner_done = True
-            inner = await self.chef.compile("openai", model=self.profile.name)
+            inner = await self.chef.compile("openai", model=MODEL)
             self.trace.append({"inner_compile_messages": len(inner["messages"])})
         elif action == "wait_macrotask":
             await asyncio.sleep(step.get("ms", 1) / 1000)
@@ -471,9 +475,9 @@ def _library_text(value: Any) -> Any:
     return value
 
 
-async def run_compile(given: dict[str, Any], profile: Any, notes: Notes) -> Any:
+async def run_compile(given: dict[str, Any], profiles: Any, notes: Notes) -> Any:
     """One compile of everything that the input names."""
-    session = Session(given.get("config") or {}, profile, notes)
+    session = Session(given.get("config") or {}, profiles, notes)
     chef = session.chef
     if "system_prompt" in given:
         chef.set_system_prompt(given["system_prompt"])
@@ -512,17 +516,17 @@ def _snake_keys(value: Any) -> Any:
 class Script:
     """Runs the steps of one `script` scenario."""
 
-    def __init__(self, given: dict[str, Any], profile: Any, notes: Notes) -> None:
+    def __init__(self, given: dict[str, Any], profiles: Any, notes: Notes) -> None:
         self.given = given
         self.notes = notes
-        self.profile = profile
+        self.profiles = profiles
         self.snapshots: dict[str, Any] = {}
         self.dropped: dict[str, set[str]] = {}
 
     async def run(self) -> Any:
         config = self.given.get("config") or {}
         try:
-            self.session = Session(config, self.profile, self.notes)
+            self.session = Session(config, self.profiles, self.notes)
         except Exception as error:  # noqa: BLE001  # a construction that fails is the whole outcome
             self.notes.errors.append(f"{type(error).__name__}: {error}")
             return {"results": [{"throws": "Error"}]}
@@ -622,7 +626,7 @@ class Script:
         elif op == "owns_tool":
             return {"owns": chef.owns_tool(step["name"])}
         elif op == "fresh_chef":
-            self.session = Session(self.given.get("config") or {}, self.profile, self.notes)
+            self.session = Session(self.given.get("config") or {}, self.profiles, self.notes)
             self.session.windows = session.windows
         elif op == "snapshot":
             self.snapshots[step["name"]] = await chef.snapshot(step.get("label"))
