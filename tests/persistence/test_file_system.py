@@ -378,3 +378,14 @@ def test_a_store_on_files_says_where_an_entry_is(tmp_path: Path) -> None:
 
     assert view.physical_path_sync("a/b") == str(tmp_path / "notes/a/b")
     assert Path(view.physical_path_sync("nul") or "").is_file()
+
+
+def test_a_layout_may_choose_a_folder_anywhere(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    layouts = {"notes": FileSystemLayout(dir=str(elsewhere)), "vfs": FileSystemLayout(dir="x/y")}
+    backend = FileSystemBackend(tmp_path / "root", layouts=layouts)
+    backend.write("notes", "a", ENTRY)
+    backend.write("vfs", "b", ENTRY)
+
+    assert files_in(tmp_path) == ["elsewhere/a", "root/x/y/b"]
+    assert backend.physical_path("notes", "a") == str(elsewhere / "a")

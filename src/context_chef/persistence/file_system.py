@@ -393,23 +393,25 @@ class FileSystemBackend:
             yield FileTree(base, stack, blurred=self._is_blurred(base))
 
     def _open_folder(self, ns: str, stack: ExitStack) -> Directory | None:
-        root = Directory.open(self.root)
+        anchor, names = self._way_to(ns)
+        root = Directory.open(anchor)
         if root is None:
             return None
         folder: Directory | None = stack.enter_context(root)
-        for name in self._folder_names(ns):
+        for name in names:
             folder = None if folder is None else folder.folder(name)
             if folder is not None:
                 stack.enter_context(folder)
         return folder
 
     def _make_folder(self, ns: str, stack: ExitStack) -> Directory:
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        root = Directory.open(self.root)
+        anchor, names = self._way_to(ns)
+        anchor.mkdir(parents=True, exist_ok=True, mode=0o700)
+        root = Directory.open(anchor)
         if root is None:
-            raise StoreError(f"{str(self.root)!r} is no folder; give `root` one.")
+            raise StoreError(f"{str(anchor)!r} is no folder; give `root` one.")
         folder = stack.enter_context(root)
-        for name in self._folder_names(ns):
+        for name in names:
             folder.make_folder(name)
             inner = folder.folder(name)
             if inner is None:
@@ -417,11 +419,14 @@ class FileSystemBackend:
             folder = stack.enter_context(inner)
         return folder
 
-    def _folder_names(self, ns: str) -> tuple[str, ...]:
+    def _way_to(self, ns: str) -> tuple[Path, tuple[str, ...]]:
+        """A folder that the caller chose, and the names of those below it on the way."""
         named = self._layout(ns).dir
         if named is None:
-            return names_of(ns)
-        return tuple(part for part in Path(named).parts if part != ".")
+            return self.root, names_of(ns)
+        if Path(named).is_absolute():
+            return Path(named), ()
+        return self.root, tuple(part for part in Path(named).parts if part != ".")
 
     def _lock_of(self, folder: Path) -> tuple[threading.Lock, FileLock]:
         from filelock import FileLock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -29,6 +30,7 @@ class RankedEntries:
 
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        weakref.finalize(self, self._db.close)
         for statement in (*ENTRIES, *INDEX):
             self._db.execute(statement)
         self._index = TextIndex()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -68,6 +69,7 @@ class SQLiteBackend:
         self._owner = os.getpid()
         self._abandoned: list[sqlite3.Connection] = []
         self._unindexed = 0
+        weakref.finalize(self, _close_own, self._idle, self._owner)
 
     def read(self, ns: str, path: str) -> StoredEntry | None:
         with self._reading() as db:
@@ -195,7 +197,8 @@ class SQLiteBackend:
     def close(self) -> None:
         """Close the connections that are idle. The backend can be used again."""
         with self._guard:
-            idle, self._idle = self._idle, []
+            idle = self._idle[:]
+            self._idle.clear()
         for db in idle:
             db.close()
 
@@ -320,7 +323,8 @@ class SQLiteBackend:
             if self._owner != os.getpid():
                 # Connections must not cross a fork, not even to be closed.
                 self._abandoned += self._idle
-                self._idle, self._owner = [], os.getpid()
+                self._idle.clear()
+                self._owner = os.getpid()
             if self._idle:
                 return self._idle.pop()
         if not create and not self.path.exists():
@@ -336,6 +340,13 @@ class SQLiteBackend:
 
     def _explained(self, error: sqlite3.Error) -> StoreError:
         return explained(error, self.path, self._busy_timeout)
+
+
+def _close_own(connections: list[sqlite3.Connection], owner: int) -> None:
+    """Close what a backend leaves behind, unless it was inherited by a fork."""
+    if os.getpid() == owner:
+        for db in connections:
+            db.close()
 
 
 @contextmanager
