@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_chef.bridge import run_sync
-from context_chef.errors import CompileAborted, WindowFullError
+from context_chef.errors import WindowFullError
 from context_chef.ir.blocks import Text, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.repair import ensure_valid_history
@@ -152,9 +153,8 @@ def test_whatever_overflows_fits_is_whole_and_loses_nothing(
 
     try:
         result = run_sync(janitor.overflow(history, forced=forced))
-    except WindowFullError as error:
-        assert error.needed > error.limit
-        return
+    except WindowFullError:
+        return  # pins may be larger than the window; the error for that has its own test
 
     assert characters(result.history) <= WINDOW
     rules = [r.rule for r in ensure_valid_history(result.history).repairs]
@@ -193,10 +193,8 @@ def test_a_pass_that_is_not_published_changes_nothing(
         janitor.report_usage(5_000)
     before = json.dumps(janitor.snapshot_state())
 
-    try:
+    with suppress(WindowFullError):
         run_sync(janitor.begin(history))
-    except (WindowFullError, CompileAborted):
-        pass
 
     assert json.dumps(janitor.snapshot_state()) == before
 

@@ -126,7 +126,7 @@ def _pieces() -> _Known:
 
 def _cost(piece: str, known: _Known) -> float:
     first = piece[0]
-    if first >= "\x80" and not _LATIN.match(piece):
+    if first >= "\x80" and not _LATIN_LETTER.match(first):
         return 0.0  # counted by character
     if first.isdigit():
         return 1.08
@@ -141,7 +141,7 @@ def _cost(piece: str, known: _Known) -> float:
     return _marks(piece, known)
 
 
-_KNOWN_WORD: Final = {"": 1.03, " ": 1.024, ".": 1.626}
+_KNOWN_WORD: Final = {"": 1.03, " ": 1.024, ".": 1.7}
 _OTHER_WORD: Final = {"": 0.94, " ": 0.9, ".": 1.72}
 
 
@@ -192,9 +192,12 @@ def _marks(piece: str, known: _Known) -> float:
     length = len(piece)
     if length == 1 or (length == 2 and piece[0] == " "):
         return 1.187
-    core = piece.strip(" \r\n")
-    if len(core) > 8 and core.count(core[0]) == len(core):
-        return 2.03 + len(core) / (24 if core[0] in "-=*_#.~/" else 4)
+    extra = 0.0
+    for run in _FILLING.finditer(piece):  # rules and frames: long runs have long tokens
+        extra += 0.5 + len(run[0]) / (24 if run[1] in "-=*_#.~/" else 4)
+    if extra:
+        piece = _FILLING.sub(r"\1", piece)
+        length = len(piece)
     best = [0] * (length + 1)
     for end in range(1, length + 1):
         fewest = best[end - 1] + 1
@@ -202,7 +205,7 @@ def _marks(piece: str, known: _Known) -> float:
             if best[end - size] + 1 < fewest and piece[end - size : end] in known.marks:
                 fewest = best[end - size] + 1
         best[end] = fewest
-    return 1.152 + 0.989 * (best[length] - 1)
+    return extra + 1.152 + 0.989 * (best[length] - 1)
 
 
 def _foreign(text: str) -> float:
@@ -211,33 +214,32 @@ def _foreign(text: str) -> float:
     for run in _UNREADABLE.findall(text):
         total += 1 + len(run) / 7.5
     rest = _LATIN.sub("", text)
-    # The same ideographs are rarer, and so dearer, in Japanese than in Chinese.
-    ideograph = 1.2 if _KANA.search(rest) else 0.945
+    japanese = _KANA.search(rest) is not None
     for character, times in Counter(rest).items():
-        total += _character(character, ideograph) * times
+        total += _character(character, japanese=japanese) * times
     return total
 
 
-def _character(character: str, ideograph: float) -> float:
+def _character(character: str, *, japanese: bool) -> float:
     point = ord(character)
     if 0x4E00 <= point <= 0x9FFF:
-        return ideograph if _common_ideograph(character) else 3.7
+        return _ideograph(character, japanese=japanese)
     for start, end, cost in _SCRIPTS:
         if start <= point <= end:
             return cost
-    return 1.3 if 0x1F000 <= point <= 0x1FAFF else 4.0 if point > 0xFFFF else 1.8
+    return 1.3 if 0x1F000 <= point <= 0x1FAFF else 4.0 if point > 0xFFFF else 3.0
 
 
-def _common_ideograph(character: str) -> bool:
+def _ideograph(character: str, *, japanese: bool) -> float:
     # The first planes of the old national character sets are what is in daily use, and they are
-    # part of the standard library.
-    for encoding, first, last in (("gb2312", 0xB0, 0xD7), ("big5", 0xA4, 0xC6)):
+    # part of the standard library. Simplified Chinese has the most tokens of its own.
+    for encoding, first, last, cost in (("gb2312", 0xB0, 0xD7, 0.88), ("big5", 0xA4, 0xC6, 1.15)):
         try:
             if first <= character.encode(encoding)[0] <= last:
-                return True
+                return 1.2 if japanese else cost
         except UnicodeEncodeError:
             continue
-    return False
+    return 3.7
 
 
 def _plain(value: Any) -> Any:
@@ -261,6 +263,8 @@ _PIECE: Final = re.compile(
     rf"|[^\x00-\x7f{_UPPER}{_LOWER}]+"
 )
 _LATIN: Final = re.compile(rf"[\x00-\x7f{_UPPER}{_LOWER}\ufffd]+")
+_LATIN_LETTER: Final = re.compile(f"[{_UPPER}{_LOWER}]")
+_FILLING: Final = re.compile(r"([^\s])\1{7,}")
 _KANA: Final = re.compile("[\u3040-\u30ff]")
 _UNREADABLE: Final = re.compile("\ufffd+")
 _SCRIPTS: Final = (
@@ -276,7 +280,7 @@ _SCRIPTS: Final = (
     (0x0900, 0x0DFF, 0.25),  # scripts of India
     (0x0E00, 0x0EFF, 0.38),  # Thai and Lao
     (0x2000, 0x206F, 0.9),  # typographic punctuation
-    (0x2500, 0x259F, 0.5),  # box drawing
+    (0x2500, 0x259F, 0.56),  # box drawing
     (0x2190, 0x24FF, 1.0),  # arrows, mathematics, technical signs
     (0x25A0, 0x2BFF, 1.2),  # shapes and dingbats
     (0x0080, 0x00BF, 0.8),  # Latin-1 signs

@@ -92,10 +92,10 @@ def encoding_name(name: str) -> str:
 
 def _from_rs_bpe(encoding: str) -> ExactTokenizer | None:
     # Rust, linear in the worst case, ranks inside the package, 50 ms to load.
-    module = _module("rs_bpe.openai")
+    module = _module("rs_bpe")
     if module is None:
         return None
-    tokenizer = getattr(module, encoding)()
+    tokenizer = getattr(module.openai, encoding)()
     return ExactTokenizer(encoding, tokenizer.count, tokenizer.count_till_limit)
 
 
