@@ -257,9 +257,7 @@ class ContextChef:
 
     def owns_tool(self, name: object) -> bool:
         """Whether `handle_tool` answers calls of this name, whatever the tools mode."""
-        return is_context_tool_name(
-            name, native_memory=self._wiring.context_tool.native_memory
-        )
+        return is_context_tool_name(name, native_memory=self._wiring.context_tool.native_memory)
 
     async def handle_tool(self, call: ToolRequest | Section) -> str:
         """Run a call of one of the chef's own tools: the text to give back to the model.

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from context_chef.selection.janitor import Janitor
-
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
 from context_chef.adaptation.tools import tool_from_dict
@@ -38,6 +36,7 @@ from context_chef.retrieval.context_tool import (
 from context_chef.retrieval.host import ContextHost
 from context_chef.retrieval.new_context import get_new_context_tool_definition
 from context_chef.retrieval.policy import ContextToolConfig
+from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
 from context_chef.selection.pruner import Pruner, PrunerConfig
 from context_chef.slots import BeforeAssemble, SlotBoard

@@ -97,9 +97,7 @@ def test_an_older_window_fed_back_drops_the_newer_fold() -> None:
 def test_a_pass_that_takes_the_last_message_folds_everything() -> None:
     transcript = Transcript(items=said("a", "b"))
 
-    landed = transcript.folded_to(
-        transcript.items[:1], strategy="drop_last", window_id="w", span=1
-    )
+    landed = transcript.folded_to(transcript.items[:1], strategy="drop_last", window_id="w", span=1)
 
     assert [m.text for m in landed.window] == ["a"]
     assert [m.text for m in landed.extended(said("c")).window] == ["a", "c"]

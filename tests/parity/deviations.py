@@ -59,11 +59,11 @@ A = "tests/adaptation"
 PIPELINE_DEVIATIONS: Sequence[Deviation] = (
     # Payload and tools
     _weak("W-TOOL-1", "Tools are written in the target's own form.",
-          f"{A}/test_tools.py::test_each_target_gets_its_own_form"),
+          f"{A}/test_tools.py::test_each_target_has_its_own_form"),
     _weak("W-TOOL-2", "Flat tools, namespaces and toolkits combine; the directory is in the prefix.",
-          "tests/selection/test_pruner.py::test_flat_tools_namespaces_and_the_loader_are_shown_together"),
+          "tests/selection/test_pruner.py::test_flat_tools_namespaces_and_toolkits_are_shown_together"),
     _weak("W-TOOL-3", "Names are unique.",
-          "tests/selection/test_pruner.py::test_a_name_of_the_library_is_refused"),
+          "tests/selection/test_pruner.py::test_names_of_the_library_are_refused"),
     _weak("W-META-1", "Facts about a compile are beside the payload, not in it.",
           "tests/pipeline/test_payload.py::test_a_payload_holds_only_what_the_sdk_takes"),
     _weak("W-GEM-5", "Gemini's payload has `contents`.",
@@ -197,11 +197,11 @@ PIPELINE_DEVIATIONS: Sequence[Deviation] = (
     _weak("W-SNAP-1", "A pending request for a new window is part of the snapshot.",
           "tests/pipeline/test_snapshot.py::test_a_pending_request_is_part_of_the_snapshot"),
     _weak("W-SNAP-2", "Memory keeps its order over a restore.",
-          "tests/persistence/test_memory.py::test_restore_keeps_the_order"),
+          "tests/persistence/test_memory.py::test_a_snapshot_brings_entries_back_in_their_order_without_notices"),
     _weak("W-SNAP-3", "A snapshot is plain data.",
           "tests/pipeline/test_snapshot.py::test_a_snapshot_survives_json"),
     _weak("W-REG-1", "Taking a replacement off brings the built-in back.",
-          f"{A}/test_registry.py::test_taking_a_replacement_off_brings_back_what_it_replaced"),
+          f"{A}/test_registry.py::test_a_replacement_keeps_the_place_and_taking_it_away_brings_back_what_it_replaced"),
     Deviation(rule="W-EVT-1", instead="Observers are told from a copy of the list.",
               test="tests/pipeline/test_events.py::test_observers_that_come_or_go_count_from_the_next_event_on",
               weaknesses=("W-EVT-1",), ids=("emitter-live-iteration",)),
@@ -228,12 +228,12 @@ PIPELINE_DEVIATIONS: Sequence[Deviation] = (
               kinds=("compile", "script"), only="UnsendableError"),
     Deviation(rule="design §2: lossless",
               instead="What the records drop is carried: names, breakpoints, custom calls, order.",
-              test=f"{A}/test_cassettes_openai.py::test_every_accepted_request_is_written_back_as_it_was",
+              test=f"{A}/test_cassettes_openai.py::test_an_accepted_chat_request_is_the_same_conversation_afterwards",
               kinds=("input",),
               only=r"unexpected|_openai_reasoning: \d expected|tool_calls: 0 expected"),
     Deviation(rule="design §2: lossless",
               instead="What was read is written back as it was.",
-              test=f"{A}/test_cassettes_openai.py::test_every_accepted_request_is_written_back_as_it_was",
+              test=f"{A}/test_cassettes_openai.py::test_an_accepted_chat_request_is_the_same_conversation_afterwards",
               kinds=("convert",), only="messages_identical_to_input: expected false, found true"),
     Deviation(rule="design §7: the tail is its own block",
               instead="A breakpoint stays in front of the tail, so there is nothing to report.",
@@ -274,6 +274,4 @@ def deviation_of(kind: str, scenario: dict[str, Any], outcome: Outcome) -> Outco
         rules = [row.rule for row in rows if scenario["id"] in row.ids]
     if not rules:
         return outcome
-    return Outcome(
-        id=outcome.id, status="deviates", detail=f"[{rules[0]}] {outcome.detail}"
-    )
+    return Outcome(id=outcome.id, status="deviates", detail=f"[{rules[0]}] {outcome.detail}")

@@ -45,7 +45,7 @@ OVERFLOW_DEVIATIONS: Final = (
     OverflowDeviation(
         ("budget-11", "forced-12"),
         "design §6: no request is made of nothing",
-        "tests/pipeline/test_settings.py::test_a_request_without_messages_is_refused",
+        "tests/pipeline/test_payload.py::test_a_chef_that_knows_nothing_says_what_is_missing",
     ),
     OverflowDeviation(
         ("summarize-06",),

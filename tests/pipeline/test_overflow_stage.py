@@ -197,3 +197,19 @@ def test_large_outputs_leave_a_marker_at_compile_when_asked_to() -> None:
     assert len(payload["messages"][-1]["content"]) < 1500
     assert len(chef.history[-1].text) == 2500
     assert payload.to_json() == chef.compile_sync().to_json()
+
+
+def test_compressed_says_what_the_strategy_did_not_what_a_hook_did() -> None:
+    """A hook that makes the history fit is no pass: nothing was compressed."""
+    told: list[bool] = []
+
+    def keep_the_end(messages: Sequence[Message], info: Any) -> Sequence[Message]:
+        return messages[-1:]
+
+    chef = ContextChef(janitor={**WINDOW, "on_before_compress": keep_the_end})
+    chef.set_history(history(4)).on("compress:end", lambda event: told.append(event.compressed))
+
+    payload = chef.compile_sync()
+
+    assert told == [False]
+    assert len(payload["messages"]) == 1

@@ -85,7 +85,9 @@ def _flat(target: str, payload: Any) -> list[Any]:
         content = entry.get("content", entry.get("parts"))
         if isinstance(content, list):
             for block in content:
-                plain = {k: v for k, v in block.items() if not k.startswith(("cache", "prompt_cache"))}
+                plain = {
+                    k: v for k, v in block.items() if not k.startswith(("cache", "prompt_cache"))
+                }
                 blocks.append((entry.get("role"), plain))
         else:
             blocks.append((entry.get("role"), entry))

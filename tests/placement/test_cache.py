@@ -27,7 +27,10 @@ def marked(messages: Sequence[Message]) -> list[int]:
 def place(messages: Sequence[Message], **options: object) -> list[int]:
     settings = {"stable_until": len(messages), "prefix_end": 1, **options}
     placed, _ = place_breakpoints(
-        messages, plan=CachePlan(), tokens=lambda _: 5000, **settings  # type: ignore[arg-type]  # test shorthand
+        messages,
+        plan=CachePlan(),
+        tokens=lambda _: 5000,
+        **settings,  # type: ignore[arg-type]  # test shorthand
     )
     return marked(placed)
 

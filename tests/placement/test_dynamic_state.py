@@ -37,7 +37,9 @@ class Typed(TypedDict):
 SCHEMA = {"type": "object", "properties": {"step": {"type": "integer"}}, "required": ["step"]}
 
 
-@pytest.mark.parametrize("schema", [Model, pydantic.TypeAdapter(Typed), Plain, Shape, Typed, SCHEMA])
+@pytest.mark.parametrize(
+    "schema", [Model, pydantic.TypeAdapter(Typed), Plain, Shape, Typed, SCHEMA]
+)
 def test_every_kind_of_schema_checks_the_state_and_names_the_field(schema: Any) -> None:
     assert "<step>3</step>" in dynamic_state(schema, {"step": 3}).xml
 

@@ -27,7 +27,9 @@ def tail(messages: list[Message], *, first: int = 0, answers_may_end: bool = Tru
 
 
 def texts(messages: list[Message]) -> list[str]:
-    return [f"{m.role}:{'|'.join(b.text for b in m.content if isinstance(b, Text))}" for m in messages]
+    return [
+        f"{m.role}:{'|'.join(b.text for b in m.content if isinstance(b, Text))}" for m in messages
+    ]
 
 
 def test_the_parts_come_in_a_fixed_order_and_the_anchor_follows_what_is_current() -> None:

@@ -6,7 +6,6 @@ import asyncio
 from typing import cast
 
 import msgspec
-from context_chef.selection.server import is_server_strategy
 
 from context_chef.adaptation.anthropic import AnthropicAdapter
 from context_chef.adaptation.gemini import GeminiAdapter
@@ -21,6 +20,7 @@ from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.turn import CompileTurn, ToolResultInfo
 from context_chef.pipeline.window_steps import appends, with_sent_tails
 from context_chef.placement.announcements import HANDOFF_ID, Announcement
+from context_chef.selection.server import is_server_strategy
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
 
 _BUILT_IN = (

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
-from context_chef.selection.server import anthropic_server_context_management
 
 from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
 from context_chef.adaptation.sendable import make_sendable
@@ -22,6 +21,7 @@ from context_chef.pipeline import finished, reporting
 from context_chef.pipeline.binding import bind_thinking
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.placement.cache import CachePlan, audit_breakpoints, place_breakpoints
+from context_chef.selection.server import anthropic_server_context_management
 from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt
 
 

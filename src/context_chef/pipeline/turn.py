@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from context_chef.selection.janitor import Janitor, JanitorTurn
-
 from context_chef.adaptation.adapter import Adapted
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.registry import AdapterRegistry
@@ -23,6 +21,7 @@ from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.tail import TailParts
 from context_chef.prompts.vocabulary import Vocabulary
+from context_chef.selection.janitor import Janitor, JanitorTurn
 from context_chef.slots import SlotBoard
 
 TailMode: TypeAlias = Literal["auto", "replace", "append"]

@@ -18,7 +18,6 @@ from context_chef.selection.janitor_config import check_strategy
 from context_chef.selection.runner import DETACHED
 from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 
-
 _STEPS_TO_FIRST_WAIT: Final = 3
 
 

@@ -84,7 +84,7 @@ class StorageBackendSuite:
 
     def make(self) -> StorageBackend:
         """A new backend that holds nothing. Called once a test."""
-        raise NotImplementedError("Say how to make your backend: override `make`.")
+        raise TypeError("Say how to make your backend: override `make`.")
 
     def reopen(self) -> StorageBackend | None:
         """The storage of this test's `make` as another process would open it; None if it cannot."""

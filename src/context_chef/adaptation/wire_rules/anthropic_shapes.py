@@ -19,9 +19,10 @@ Caller = DirectCaller|CodeCaller
 AnyThinking = ThinkingEnabled|ThinkingDisabled|ThinkingBetweenTools|ThinkingAdaptive
 
 Request: max_tokens!=int messages!=[UserMessage|AssistantMessage|SystemMessage] model!=str
-    system=str|[Text] tools=[AnyTool] stop_sequences=[str] stream=bool +Cached
+    system=str|[Text] tools=[AnyTool] stop_sequences=[str] stream=bool|null +Cached
     tool_choice=ToolChoiceAuto|ToolChoiceAny|ToolChoiceTool|ToolChoiceNone
-    thinking=AnyThinking output_config=OutputConfig metadata=Metadata
+    thinking=AnyThinking output_config=OutputConfig output_format=JSONFormat|null
+    metadata=Metadata
     service_tier='auto'|'standard_only' speed='fast'|'standard'|null inference_geo=str|null
     temperature=num|null top_p=num|null top_k=int|null
     context_management=ContextManagement|null compaction=CompactionConfig|null

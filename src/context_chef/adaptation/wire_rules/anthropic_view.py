@@ -125,8 +125,8 @@ def thinking_is_on(request: Request) -> bool:
 
 
 def output_format(request: Request) -> Mapping[str, Any]:
-    """The structured output asked for; empty when there is none."""
-    return as_map(request.map_of("output_config").get("format"))
+    """The structured output asked for, in its older place too; empty when there is none."""
+    return as_map(request.map_of("output_config").get("format")) or request.map_of("output_format")
 
 
 def prefill_of(request: Request) -> Turn | None:

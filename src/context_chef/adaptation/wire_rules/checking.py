@@ -43,11 +43,10 @@ _CALL_OPTIONS = ("extra_headers", "extra_query", "extra_body", "timeout")
 
 
 def _target(target: str) -> Target:
-    if target not in RULES:
-        raise SettingsError(
-            f"There are no wire rules for target {target!r}. {nearest(target, RULES)}"
-        )
-    return target
+    for known in RULES:
+        if known == target:
+            return known
+    raise SettingsError(f"There are no wire rules for target {target!r}. {nearest(target, RULES)}")
 
 
 def check_payload(
@@ -64,10 +63,11 @@ def check_payload(
 
     `payload` is the HTTP body or the keyword arguments of the official SDK call, with SDK objects
     or plain data inside. `model` is needed where the payload names none (Gemini's REST body,
-    Bedrock) and wins over the one named; a `profile` given outright wins over both. Rules that depend on the model say nothing about a model that
-    nobody knows. `api_version` is Anthropic's. With `warnings`, what is accepted but pointless or
-    disputed is reported too. Never raises for a payload, whatever it is; an unknown target is a
-    SettingsError.
+    Bedrock) and wins over the one named; a `profile` given outright wins over both. Rules that
+    depend on the model say nothing about a model that nobody knows. `api_version` is Anthropic's.
+    With `warnings`, what is accepted but pointless or disputed is reported too.
+
+    Never raises for a payload, whatever it is; an unknown target is a SettingsError.
     """
     known = _target(target)
     request, faults = _open(

@@ -253,7 +253,7 @@ def response_match(request: Request) -> Iterator[Finding]:
         ids = {call.get("id") for call in open_calls}
         for part in responses:
             response = as_map(part.response)
-            id, name = response.get("id"), response.get("name")
+            id, name = response.get("id") or None, response.get("name")
             if id is not None and None not in ids and id not in ids:
                 yield Finding(f"{part.path}.functionResponse.id", f"no call has the id {id!r}")
                 continue

@@ -23,7 +23,7 @@ Content: role=str parts=[Part]
 Part: text=str inlineData=Blob fileData=FileData functionCall=FunctionCall
     functionResponse=FunctionResponse executableCode=ExecutableCode
     codeExecutionResult=CodeExecutionResult toolCall=ToolCall toolResponse=ToolResponse
-    thought=bool thoughtSignature=str partMetadata={any} videoMetadata=VideoMetadata
+    thought=bool thoughtSignature=bytes partMetadata={any} videoMetadata=VideoMetadata
     mediaResolution=PartResolution mediaProcessing=Processing audioTranscription={any}
     speechMetadata=SpeechMetadata documentMetadata={any} spreadsheetMetadata={any}
     audioMetadata={any}
@@ -45,14 +45,17 @@ VideoMetadata: startOffset=str endOffset=str fps=num contentLayers=[str]
 SpeechMetadata: speaker=str style=str
 
 Tool: functionDeclarations=[FunctionDeclaration] googleSearch=GoogleSearch
-    googleSearchRetrieval=GoogleSearchRetrieval codeExecution={any} urlContext={any}
-    googleMaps={any} fileSearch=FileSearch computerUse=ComputerUse
-    enterpriseWebSearch={any} retrieval={any} parallelAiSearch={any} exaAiSearch={any}
+    googleSearchRetrieval=GoogleSearchRetrieval codeExecution=Nothing urlContext=Nothing
+    googleMaps=GoogleMaps fileSearch=FileSearch computerUse=ComputerUse
+    enterpriseWebSearch=EnterpriseWebSearch retrieval={any} parallelAiSearch={any} exaAiSearch={any}
     mcpServers=[McpServer]
 FunctionDeclaration: name=str description=str parameters=Schema parametersJsonSchema=any
     response=Schema responseJsonSchema=any
     behavior='UNSPECIFIED'|'BLOCKING'|'NON_BLOCKING'
 Schema = {any}
+Nothing:
+GoogleMaps: authConfig={any} enableWidget=bool groundingTypes={any}
+EnterpriseWebSearch: blockingConfidence=Confidence excludeDomains=[str]
 GoogleSearch: searchTypes={any} blockingConfidence=Confidence excludeDomains=[str]
     timeRangeFilter=Interval
 Interval: startTime=str endTime=str

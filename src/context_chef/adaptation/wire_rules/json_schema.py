@@ -219,18 +219,20 @@ def openai_strict(schema: Mapping[str, Any], path: str) -> Iterator[Found]:
         for key in _OPENAI_STRICT_REFUSED:
             if key in node:
                 yield f"{where}.{key}", f"`{key}` is not permitted"
+        if not any(key in node for key in ("type", "anyOf", "$ref", "enum", "const", "properties")):
+            yield where, "a `type` is needed"
         if not describes_object(node):
             continue
         if node.get("additionalProperties") is not False:
             yield where, "`additionalProperties` must be given as false"
         named = as_map(node.get("properties"))
-        listed = as_list(node.get("required"))
+        listed = [name for name in as_list(node.get("required")) if isinstance(name, str)]
         missing = [name for name in named if name not in listed]
         if missing:
             yield where, f"`required` must list every property; missing: {', '.join(missing)}"
         extra = [name for name in listed if name not in named]
         if extra:
-            yield where, f"`required` lists what is no property: {', '.join(map(str, extra))}"
+            yield where, f"`required` lists what is no property: {', '.join(extra)}"
 
 
 _ANTHROPIC_STRICT_REFUSED = words(
@@ -251,7 +253,7 @@ def anthropic_strict(schema: Mapping[str, Any], path: str) -> Iterator[Found]:
             if not where.endswith("additionalProperties"):
                 yield where, "a boolean schema is not supported"
             continue
-        node = cast("Mapping[str, Any]", node)
+        node = as_map(node)
         for key in _ANTHROPIC_STRICT_REFUSED:
             if key in node:
                 yield f"{where}.{key}", f"`{key}` is not supported"

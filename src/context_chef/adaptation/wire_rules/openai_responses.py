@@ -218,7 +218,8 @@ def item_id_duplicate(request: Request) -> Iterator[Finding]:
 
 @_BOOK.rule(
     "reasoning-follower",
-    "A `reasoning` item with an id is followed by the item it led to, with its id.",
+    "A `reasoning` item with an id is followed by the item it led to, with its id unless `store` is "
+    "false.",
     gist="Item 'rs_…' of type 'reasoning' was provided without its required following item",
     source="recording (pydantic-ai); earendil-works/pi#1035",
     sureness="A",
@@ -232,11 +233,13 @@ def reasoning_follower(request: Request) -> Iterator[Finding]:
         if item_kind(item) != "reasoning" or not item.get("id"):
             continue
         after = items[index + 1][1] if index + 1 < len(items) else None
-        if after is None or not _led_to(after):
+        # What is not stored cannot be looked up: then the item itself is enough, without its id.
+        by_id = request.body.get("store") is not False
+        if after is None or not _led_to(after, by_id=by_id):
             yield Finding(path, f"{item['id']!r} is not followed by the item it led to")
 
 
-def _led_to(item: Mapping[str, Any]) -> bool:
+def _led_to(item: Mapping[str, Any], *, by_id: bool) -> bool:
     """Whether a model made this item: outputs and other people's messages do not count."""
     if item_kind(item) == "item_reference":
         return True
@@ -244,7 +247,7 @@ def _led_to(item: Mapping[str, Any]) -> bool:
         item_kind(item) == "message" and item["role"] != "assistant"
     ):
         return False
-    return bool(item.get("id"))
+    return bool(item.get("id")) or not by_id
 
 
 @_BOOK.rule(

@@ -22,6 +22,7 @@ Status = 'in_progress'|'completed'|'incomplete'
 SearchStatus = 'in_progress'|'searching'|'completed'|'incomplete'|'failed'
 Effort = 'none'|'minimal'|'low'|'medium'|'high'|'xhigh'|'max'
 Caller = CallerDirect|CallerProgram
+Annotation = FileCitation|UrlCitation|ContainerCitation|FilePath
 Choice = ChoiceAllowed|ChoiceFunction|ChoiceCustom|ChoiceMcp|ChoiceTypes
 
 Request: model=str input=str|[Item] instructions=str tools=[AnyTool]
@@ -69,7 +70,12 @@ InputImage: type!='input_image' detail='low'|'high'|'auto'|'original' file_id=st
     +Marked
 InputFile: type!='input_file' detail='auto'|'low'|'high' file_data=str file_id=str file_url=str
     filename=str +Marked
-OutputText: type!='output_text' text!=str annotations=[any] logprobs=[any]
+OutputText: type!='output_text' text!=str annotations=[Annotation] logprobs=[any]
+FileCitation: type!='file_citation' file_id!=str filename!=str index!=int
+UrlCitation: type!='url_citation' url!=str title!=str start_index!=int end_index!=int
+ContainerCitation: type!='container_file_citation' container_id!=str file_id!=str filename!=str
+    start_index!=int end_index!=int
+FilePath: type!='file_path' file_id!=str index!=int
 Refusal: type!='refusal' refusal!=str
 FunctionCall: type!='function_call' call_id!=str name!=str arguments!=str id=str status=Status
     namespace=str caller=Caller async=bool
@@ -110,8 +116,8 @@ AdditionalTools: type!='additional_tools' role!='developer' tools!=[AnyTool] id=
 ConfigurationUpdate: type!='configuration_update' id=str reasoning=EffortOnly text=FormatOnly
 EffortOnly: effort=Effort
 FormatOnly: format!=TextFormat|SchemaFormat
-ImageGenerationCall: type!='image_generation_call' id!=str result!=str|null
-    status!='in_progress'|'completed'|'generating'|'failed' action=str background=str error={any}
+ImageGenerationCall: type!='image_generation_call' id!=str result=str
+    status='in_progress'|'completed'|'generating'|'failed' action=str background=str error={any}
     output_format=str quality=str revised_prompt=str size=str svg_usage={any}
 CodeInterpreterCall: type!='code_interpreter_call' id!=str code!=str|null container_id!=str
     outputs!=[CodeLogs|CodeImage]|null

@@ -1,10 +1,10 @@
 """Tables of keys and types in a small notation, and the walk that holds a value against them.
 
 A table is text, one type a line (indented lines go on): its name, a colon, its fields. `key=spec`
-is a field that may be absent, `key!=spec` one that must be there. A spec is `str`, `int`, `num`,
-`bool`, `null`, `any`, a quoted constant, `[spec]` for a list, `{spec}` for an object with any keys,
-the name of another type, or several of them with `|` between. `Name = spec` names a spec, and
-`+Name` in a type's fields takes over the fields of another one.
+is a field that may be absent, `key!=spec` one that must be there. A spec is `str`, `bytes` (base64
+text), `int`, `num`, `bool`, `null`, `any`, a quoted constant, `[spec]` for a list, `{spec}` for an
+object with any keys, the name of another type, or several of them with `|` between. `Name = spec`
+names a spec, and `+Name` in a type's fields takes over the fields of another one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from context_chef.adaptation.wire_rules.base64_media import is_base64
+
 _NULL, _ANY = "null", "any"
-_SCALARS = ("str", "int", "num", "bool", _NULL, _ANY)
+_SCALARS = ("str", "bytes", "int", "num", "bool", _NULL, _ANY)
 
 
 class ShapeFault(NamedTuple):
@@ -201,6 +203,8 @@ class ShapeTable:
         if isinstance(value, bool):
             return "bool" in spec.scalars
         if isinstance(value, str):
+            if "bytes" in spec.scalars and (not value or is_base64(value)):
+                return True
             return "str" in spec.scalars or value in spec.constants
         if isinstance(value, int):
             return bool(spec.scalars & {"int", "num"})

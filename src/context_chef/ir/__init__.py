@@ -1,0 +1,1 @@
+"""The words everything else speaks; data, never behaviour with effects."""

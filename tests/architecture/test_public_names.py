@@ -1,0 +1,74 @@
+"""What people import is somebody's decision: the list is frozen."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import context_chef
+
+FROZEN = Path(__file__).with_name("public_names.txt")
+PACKAGES = (
+    "context_chef",
+    "context_chef.adaptation",
+    "context_chef.persistence",
+    "context_chef.placement",
+    "context_chef.retrieval",
+    "context_chef.selection",
+    "context_chef.testing",
+)
+
+
+def current() -> list[str]:
+    """Every public name, with the package it is imported from."""
+    return [
+        f"{package}.{name}"
+        for package in PACKAGES
+        for name in sorted(importlib.import_module(package).__all__)
+    ]
+
+
+def test_the_list_of_public_names_is_frozen() -> None:
+    frozen = FROZEN.read_text("utf-8").splitlines()
+
+    assert current() == frozen, "argue for the change in the commit that changes public_names.txt"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_can_be_imported(package: str) -> None:
+    module = importlib.import_module(package)
+
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+
+
+def test_a_name_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(AttributeError, match="ContextChief"):
+        context_chef.ContextChief  # noqa: B018  # asking is the point
+
+
+_FORBIDDEN = ("openai", "anthropic", "google", "pydantic", "tiktoken", "rich", "jsonschema",
+              "sqlite3", "yaml", "httpx", "numpy")  # fmt: skip
+_PROGRAM = f"""
+import sys
+import context_chef
+print([name for name in {_FORBIDDEN!r} if name in sys.modules])
+context_chef.ContextChef().append({{"role": "user", "content": "hi"}}).compile_sync()
+print([name for name in {_FORBIDDEN[:7]!r} if name in sys.modules])
+"""
+
+
+def test_importing_pulls_nothing_heavy_and_compiling_pulls_no_sdk() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.splitlines() == ["[]", "[]"]
+
+
+if __name__ == "__main__":
+    FROZEN.write_text("\n".join(current()) + "\n", "utf-8")
