@@ -218,7 +218,8 @@ def item_id_duplicate(request: Request) -> Iterator[Finding]:
 
 @_BOOK.rule(
     "reasoning-follower",
-    "A `reasoning` item with an id is followed by the item it led to, with its id unless `store` is "
+    "A `reasoning` item with an id is followed by the item it led to, with its id unless `store` "
+    "is "
     "false.",
     gist="Item 'rs_…' of type 'reasoning' was provided without its required following item",
     source="recording (pydantic-ai); earendil-works/pi#1035",
