@@ -6,7 +6,6 @@ import json
 import math
 import re
 import sqlite3
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
@@ -25,17 +24,19 @@ INDEX: Final = (
     "CREATE TABLE pending (entry INTEGER PRIMARY KEY)",
     "INSERT INTO pending SELECT id FROM entries",
     "CREATE TABLE passages (id INTEGER PRIMARY KEY, entry INTEGER NOT NULL, "
-    "line INTEGER NOT NULL, message INTEGER, role TEXT, length INTEGER NOT NULL, text TEXT)",
+    "line INTEGER NOT NULL, message INTEGER, role TEXT, length INTEGER NOT NULL, text TEXT, "
+    "words TEXT NOT NULL)",
     "CREATE INDEX passages_of_entry ON passages (entry)",
-    "CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'ascii')",
-    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab ('words', 'row')",
+    "CREATE VIRTUAL TABLE ranked USING fts5 "
+    "(words, tokenize = 'ascii', content = 'passages', content_rowid = 'id')",
+    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab ('ranked', 'row')",
     "CREATE VIRTUAL TABLE grams USING fts5 "
     "(text, tokenize = 'trigram', detail = 'none', content = '')",
     "CREATE TABLE totals (passages INTEGER NOT NULL, words INTEGER NOT NULL)",
     "INSERT INTO totals VALUES (0, 0)",
 )
 """What the index keeps beside the entries. All of it can be made anew from them."""
-INDEX_TABLES: Final = ("vocabulary", "words", "grams", "passages", "totals", "pending")
+INDEX_TABLES: Final = ("vocabulary", "ranked", "grams", "passages", "totals", "pending")
 
 _K1: Final = 1.2
 _B: Final = 0.4
@@ -78,16 +79,18 @@ class TextIndex:
         """Take an entry out, before its row changes. `content` is what the row still holds."""
         if db.execute("DELETE FROM pending WHERE entry = ?", (entry,)).rowcount:
             return
-        rows = db.execute("SELECT id, length, text FROM passages WHERE entry = ?", (entry,))
+        rows = db.execute("SELECT id, length, text, words FROM passages WHERE entry = ?", (entry,))
         gone = rows.fetchall()
-        for row, _, text in gone:
-            db.execute("DELETE FROM words WHERE rowid = ?", (row,))
+        for row, _, text, words in gone:
+            db.execute(
+                "INSERT INTO ranked (ranked, rowid, words) VALUES ('delete', ?, ?)", (row, words)
+            )
             db.execute(
                 "INSERT INTO grams (grams, rowid, text) VALUES ('delete', ?, ?)",
                 (row, content if text is None else text),
             )
         db.execute("DELETE FROM passages WHERE entry = ?", (entry,))
-        _count(db, -len(gone), -sum(length for _, length, _ in gone))
+        _count(db, -len(gone), -sum(length for _, length, _, _ in gone))
 
     def behind(self, db: sqlite3.Connection) -> bool:
         """Whether some entry is not indexed yet."""
@@ -106,8 +109,8 @@ class TextIndex:
                 words = self._splitter.words_of(passage.text)
                 whole = passage.text == content
                 row = db.execute(
-                    "INSERT INTO passages (entry, line, message, role, length, text) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO passages (entry, line, message, role, length, text, words) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (
                         entry,
                         passage.line,
@@ -115,9 +118,10 @@ class TextIndex:
                         passage.role,
                         len(words),
                         None if whole else passage.text,
+                        joined := _joined(words),
                     ),
                 ).lastrowid
-                db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, _joined(words)))
+                db.execute("INSERT INTO ranked (rowid, words) VALUES (?, ?)", (row, joined))
                 db.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (row, passage.text))
                 passages += 1
                 length += len(words)
@@ -152,11 +156,9 @@ class TextIndex:
     ) -> list[tuple[_Candidate, float]]:
         if not terms:
             return []
-        size = db.execute(
-            f"SELECT count(*) FROM (SELECT 1 {_SCOPED} LIMIT {_SMALL + 1})", scope.bounds
-        ).fetchone()[0]
-        if size <= _SMALL:
-            return _scored_alone(db, scope, terms)
+        small = _small_scope(db, scope)
+        if small is not None:
+            return _scored_alone(small, terms)
         count, words = db.execute("SELECT passages, words FROM totals").fetchone()
         frequencies = self._document_frequencies(db, terms, count)
         known = sorted((term for term in terms if frequencies[term]), key=frequencies.__getitem__)
@@ -227,22 +229,32 @@ class TextIndex:
         return found
 
 
-def _scored_alone(
-    db: sqlite3.Connection, scope: _Scope, terms: Sequence[str]
-) -> list[tuple[_Candidate, float]]:
-    """Score every passage of a small scope, by what is rare in that scope."""
-    frequencies: Counter[str] = Counter()
+def _small_scope(db: sqlite3.Connection, scope: _Scope) -> list[Any] | None:
+    """Every passage of the scope, or None when they are too many to look at each."""
+    (entries,) = db.execute(
+        f"SELECT count(*) FROM (SELECT 1 FROM entries e WHERE {_WITHIN} LIMIT {_SMALL + 1})",
+        scope.bounds,
+    ).fetchone()
+    if entries > _SMALL:
+        return None
+    rows = db.execute(f"SELECT {_COLUMNS} {_SCOPED} LIMIT {_SMALL + 1}", scope.bounds).fetchall()
+    return rows if len(rows) <= _SMALL else None
+
+
+def _scored_alone(rows: Sequence[Any], terms: Sequence[str]) -> list[tuple[_Candidate, float]]:
+    """Score the passages of a small scope by what is rare in that scope."""
+    apart = [(term, f" {term} ") for term in terms]
+    frequencies = dict.fromkeys(terms, 0)
     holding: list[_Candidate] = []
-    count, words = 0, 0
-    for row in db.execute(f"SELECT {_COLUMNS} {_SCOPED_WORDS}", scope.bounds):
-        candidate = _Candidate(*row)
-        count += 1
-        words += candidate.length
-        held = [term for term in terms if f" {term} " in candidate.words]
+    for row in rows:
+        words = row[5]
+        held = [term for term, sought in apart if sought in words]
         if held:
-            frequencies.update(held)
-            holding.append(candidate)
-    return _scored(holding, terms, frequencies, count, words / max(count, 1))
+            holding.append(_Candidate(*row))
+            for term in held:
+                frequencies[term] += 1
+    length = sum(row[4] for row in rows)
+    return _scored(holding, terms, frequencies, len(rows), length / max(len(rows), 1))
 
 
 def _scored(
@@ -253,18 +265,19 @@ def _scored(
     average: float,
 ) -> list[tuple[_Candidate, float]]:
     """BM25, and a little more for passages that answer more of the query."""
-    weights = {
-        term: math.log(1 + (count - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
+    weights = [
+        (f" {term} ", math.log(1 + (count - frequencies[term] + 0.5) / (frequencies[term] + 0.5)))
         for term in terms
-        if frequencies.get(term)
-    }
-    possible = sum(weights.values())
+        if frequencies[term]
+    ]
+    possible = sum(weight for _, weight in weights)
     scored: list[tuple[_Candidate, float]] = []
     for candidate in candidates:
+        words = candidate.words
         norm = _K1 * (1 - _B + _B * candidate.length / max(average, 1.0))
         score, covered = 0.0, 0.0
-        for term, weight in weights.items():
-            if times := candidate.words.count(f" {term} "):
+        for sought, weight in weights:
+            if times := words.count(sought):
                 score += weight * times * (_K1 + 1) / (times + norm)
                 covered += weight
         if score:
@@ -296,22 +309,17 @@ def after_prefix(prefix: str) -> str:
 
 
 _UNINDEXED: Final = "FROM entries e WHERE NOT EXISTS (SELECT 1 FROM indexed i WHERE i.entry = e.id)"
-_COLUMNS: Final = "p.id, p.entry, e.path, p.message, p.length, w.text"
+_COLUMNS: Final = "p.id, p.entry, e.path, p.message, p.length, p.words"
 _WITHIN: Final = "e.ns = ? AND e.path >= ? AND e.path <= ?"
 _SCOPED: Final = f"FROM entries e JOIN passages p ON p.entry = e.id WHERE {_WITHIN}"
-_SCOPED_WORDS: Final = (
-    "FROM entries e JOIN passages p ON p.entry = e.id JOIN words w ON w.rowid = p.id "
-    f"WHERE {_WITHIN}"
-)
 _RANKED: Final = (
-    "FROM (SELECT rowid AS found, rank AS worse FROM words WHERE words MATCH ? "
+    "FROM (SELECT rowid AS found, rank AS worse FROM ranked WHERE ranked MATCH ? "
     "ORDER BY rank LIMIT ?) JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry "
-    f"JOIN words w ON w.rowid = p.id WHERE {_WITHIN} ORDER BY worse"
+    f"WHERE {_WITHIN} ORDER BY worse"
 )
 _NEWEST: Final = (
-    "FROM (SELECT rowid AS found FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?) "
-    "JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry "
-    f"JOIN words w ON w.rowid = p.id WHERE {_WITHIN}"
+    "FROM (SELECT rowid AS found FROM ranked WHERE ranked MATCH ? ORDER BY rowid DESC LIMIT ?) "
+    f"JOIN passages p ON p.id = found JOIN entries e ON e.id = p.entry WHERE {_WITHIN}"
 )
 
 
