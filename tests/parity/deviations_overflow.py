@@ -1,4 +1,4 @@
-"""Where the overflow scenarios record what we do better on purpose: which, by which rule, shown where.
+"""What overflow scenarios record and we do better on purpose: which, by which rule, shown where.
 
 `§26.<n>` is the number in the weak list of the contract's page on selection; `BR-<n>` is a case
 reported from the field; the rest names a section of the design.

@@ -45,17 +45,49 @@ _CONSTANTS = {
     placement.ANCHOR_LINE: "{{STATE_LINE}}",
 }
 _PATTERNS = [
-    (_pattern(LINEAGE_LINE_WITH_PREVIOUS, current=_ID, previous=_ID), "{{LINEAGE:current=%s;previous=%s}}", ("current", "previous")),
+    (
+        _pattern(LINEAGE_LINE_WITH_PREVIOUS, current=_ID, previous=_ID),
+        "{{LINEAGE:current=%s;previous=%s}}",
+        ("current", "previous"),
+    ),
     (_pattern(LINEAGE_LINE, current=_ID), "{{LINEAGE:current=%s}}", ("current",)),
-    (_pattern(overflow.ARCHIVE_CITATION, count=r"\d+", uri=_URI), "{{ARCHIVE_CITATION:uri=%s;count=%s}}", ("uri", "count")),
-    (_pattern(overflow.RESET_NOTICE_WITH_PREVIOUS, window=_ID, previous=_ID), "{{RESET_NOTICE:window=%s;previous=%s}}", ("window", "previous")),
+    (
+        _pattern(overflow.ARCHIVE_CITATION, count=r"\d+", uri=_URI),
+        "{{ARCHIVE_CITATION:uri=%s;count=%s}}",
+        ("uri", "count"),
+    ),
+    (
+        _pattern(overflow.RESET_NOTICE_WITH_PREVIOUS, window=_ID, previous=_ID),
+        "{{RESET_NOTICE:window=%s;previous=%s}}",
+        ("window", "previous"),
+    ),
     (_pattern(overflow.RESET_NOTICE, window=_ID), "{{RESET_NOTICE:window=%s}}", ("window",)),
-    (_pattern(overflow.DROPPED_NOTICE, count=r"\d+", citation=".*?"), "{{DROPPED_NOTICE:%s}}", ("count",)),
-    (_pattern(overflow.TOOL_STUB, name=r"[^:\n]*", chars=r"\d+"), "{{TOOL_STUB:name=%s;chars=%s}}", ("name", "chars")),
-    (_pattern(overflow.TOOL_CALL_TEXT, name=r"\S+?", arguments=r"[^\n]*?"), "{{TOOL_CALL_TEXT:%s|%s}}", ("name", "arguments")),
-    (_pattern(LEGACY_VOCABULARY.handoff_notice, n_remaining=r"\d+|∞"), "{{HANDOFF_NOTICE:legacy;remaining=%s}}", ("n_remaining",)),
-    (_pattern(UNIFIED_VOCABULARY.handoff_notice, n_remaining=r"\d+|∞"), "{{HANDOFF_NOTICE:unified;remaining=%s}}", ("n_remaining",)),
-]  # fmt: skip
+    (
+        _pattern(overflow.DROPPED_NOTICE, count=r"\d+", citation=".*?"),
+        "{{DROPPED_NOTICE:%s}}",
+        ("count",),
+    ),
+    (
+        _pattern(overflow.TOOL_STUB, name=r"[^:\n]*", chars=r"\d+"),
+        "{{TOOL_STUB:name=%s;chars=%s}}",
+        ("name", "chars"),
+    ),
+    (
+        _pattern(overflow.TOOL_CALL_TEXT, name=r"\S+?", arguments=r"[^\n]*?"),
+        "{{TOOL_CALL_TEXT:%s|%s}}",
+        ("name", "arguments"),
+    ),
+    (
+        _pattern(LEGACY_VOCABULARY.handoff_notice, n_remaining=r"\d+|∞"),
+        "{{HANDOFF_NOTICE:legacy;remaining=%s}}",
+        ("n_remaining",),
+    ),
+    (
+        _pattern(UNIFIED_VOCABULARY.handoff_notice, n_remaining=r"\d+|∞"),
+        "{{HANDOFF_NOTICE:unified;remaining=%s}}",
+        ("n_remaining",),
+    ),
+]
 _RESULT_WITH_ID = _pattern(overflow.TOOL_RESULT_TEXT_WITH_ID, id=r"[^\]\n]*", text=".*")
 _RESULT = _pattern(overflow.TOOL_RESULT_TEXT, text=".*")
 _ATTACHMENT = re.compile(r"\[(image|document|attachment)(?:: ([^\]\n]+))?\]")

@@ -89,13 +89,13 @@ class OverflowResult(msgspec.Struct, frozen=True, kw_only=True):
     evicted: tuple[Message, ...] = ()
     span: tuple[Message, ...] = ()
     summary: str | None = None
-    """The bare text, when `history[0]` is its rendering. An empty text is a summary, None is not."""
+    """The bare text, when `history[0]` is its rendering. An empty text is one, None is not."""
     strategy: str
     window_id: str
     """The window acted on: the one that a changed result closes."""
     changed: bool = False
     reason: str | None = None
-    """Why nothing changed, or what is still open; one of the codes of `REASONS` where it is ours."""
+    """Why nothing changed, or what is still open; a code of `REASONS` where it is ours."""
     parts: tuple[tuple[int, OverflowResult], ...] = ()
     """The answers of inner strategies that a composite made this of, by their place in it."""
     notes: dict[str, Any] = EMPTY

@@ -13,6 +13,7 @@ from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import (
     JanitorConfig,
     OverflowConfig,
+    UsagePreference,
     optional_callable,
     read_section,
     whole,
@@ -155,7 +156,7 @@ class JanitorPool:
                 trigger_ratio=tuning.trigger_ratio,
                 tokenizer=config.tokenizer,
                 estimate=config.estimate,
-                usage_preference=usage,
+                usage_preference=cast(UsagePreference, usage),
                 compression_model=config.compression_model if own else None,
                 preserve_ratio=tuning.preserve_ratio if own and with_tokenizer else None,
                 min_shrink_ratio=tuning.min_shrink_ratio if own else None,

@@ -1,4 +1,4 @@
-"""Doubles for tests: scripted models, counting tokenizers, window ids by number, a clock to move."""
+"""Doubles for tests: scripted models, counting tokenizers, numbered windows, a clock to move."""
 
 from __future__ import annotations
 
