@@ -42,8 +42,7 @@ async def store_span(archive: Any, span: Sequence[Message]) -> str:
     if callable(archive):
         uri = await settle(archive(tuple(span)))
     else:
-        named = cast(Any, archive)
-        store = named["store"] if isinstance(archive, Mapping) else named.store
+        store = cast(Any, archive)["store"] if isinstance(archive, Mapping) else archive.store
         info = SpanInfo(message_count=len(span))
         uri = await settle(store(serialize_span(span), info))
     if not isinstance(uri, str) or not uri:
