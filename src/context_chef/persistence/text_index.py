@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import re
@@ -158,7 +159,7 @@ class TextIndex:
             return []
         small = _small_scope(db, scope)
         if small is not None:
-            return _scored_alone(small, terms)
+            return _scored_alone(small, terms, max(200, needed * 4))
         count, words = db.execute("SELECT passages, words FROM totals").fetchone()
         frequencies = self._document_frequencies(db, terms, count)
         known = sorted((term for term in terms if frequencies[term]), key=frequencies.__getitem__)
@@ -241,20 +242,34 @@ def _small_scope(db: sqlite3.Connection, scope: _Scope) -> list[Any] | None:
     return rows if len(rows) <= _SMALL else None
 
 
-def _scored_alone(rows: Sequence[Any], terms: Sequence[str]) -> list[tuple[_Candidate, float]]:
+def _scored_alone(
+    rows: Sequence[Any], terms: Sequence[str], wanted: int
+) -> list[tuple[_Candidate, float]]:
     """Score the passages of a small scope by what is rare in that scope."""
     apart = [(term, f" {term} ") for term in terms]
     frequencies = dict.fromkeys(terms, 0)
-    holding: list[_Candidate] = []
+    holding: list[tuple[Any, list[str]]] = []
     for row in rows:
         words = row[5]
         held = [term for term, sought in apart if sought in words]
         if held:
-            holding.append(_Candidate(*row))
+            holding.append((row, held))
             for term in held:
                 frequencies[term] += 1
-    length = sum(row[4] for row in rows)
-    return _scored(holding, terms, frequencies, len(rows), length / max(len(rows), 1))
+    if len(holding) > wanted:
+        # Which words are there bounds the score; how often they are decides among the best.
+        weights = {term: _weight(len(rows), seen) for term, seen in frequencies.items()}
+        holding = heapq.nlargest(
+            wanted, holding, key=lambda found: sum([weights[term] for term in found[1]])
+        )
+    candidates = [_Candidate(*row) for row, _ in holding]
+    length = sum([row[4] for row in rows])
+    return _scored(candidates, terms, frequencies, len(rows), length / max(len(rows), 1))
+
+
+def _weight(count: int, frequency: int) -> float:
+    """How much a word tells that so many of `count` passages hold."""
+    return math.log(1 + (count - frequency + 0.5) / (frequency + 0.5))
 
 
 def _scored(
@@ -266,9 +281,7 @@ def _scored(
 ) -> list[tuple[_Candidate, float]]:
     """BM25, and a little more for passages that answer more of the query."""
     weights = [
-        (f" {term} ", math.log(1 + (count - frequencies[term] + 0.5) / (frequencies[term] + 0.5)))
-        for term in terms
-        if frequencies[term]
+        (f" {term} ", _weight(count, frequencies[term])) for term in terms if frequencies[term]
     ]
     possible = sum(weight for _, weight in weights)
     scored: list[tuple[_Candidate, float]] = []
