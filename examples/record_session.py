@@ -57,7 +57,7 @@ def days_left(item, sold_per_day):
 def to_reorder(items):
     return [item for item in items if item.quantity < item.reorder_at]
 ''',
-    "inventory/report.py": '''"""The nightly report: python -m inventory.report WAREHOUSE [--verbose]"""
+    "inventory/report.py": '''"""Nightly report: python -m inventory.report WAREHOUSE [--verbose]"""
 
 import sys
 from pathlib import Path
@@ -115,7 +115,7 @@ if __name__ == "__main__":
 
 
 def build_repository(root: Path) -> None:
-    """Write the repository, data included: `north` is fine, `south` has what the report trips over."""
+    """Write the repository and its data: `south` has what the report trips over."""
     for name, text in FILES.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

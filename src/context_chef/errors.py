@@ -67,9 +67,9 @@ class WindowFullError(ContextChefError):
         self.parts = dict(parts)
         what = ", ".join(f"{name} {tokens:.0f}" for name, tokens in parts.items() if tokens)
         super().__init__(
-            f"Nothing more can leave, and about {needed:.0f} tokens do not fit the {limit:.0f} that "
-            f"the window has for a request: {what}. Shorten what is largest, unpin messages, or "
-            "raise `context_window`."
+            f"Nothing more can leave, and about {needed:.0f} tokens do not fit the {limit:.0f} "
+            f"that the window has for a request: {what}. Shorten what is largest, unpin messages, "
+            "or raise `context_window`."
         )
 
 

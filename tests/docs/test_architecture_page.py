@@ -30,7 +30,8 @@ ROWS = {
 def rewritten(page: str) -> str:
     """The page with every table's rows as the code has them."""
     for name, rows in ROWS.items():
-        pattern = rf"(<!-- {name}: begin[^\n]*-->\n\|[^\n]*\n\|[^\n]*\n)(?:\|[^\n]*\n)*(<!-- {name}: end -->)"
+        head = rf"(<!-- {name}: begin[^\n]*-->\n\|[^\n]*\n\|[^\n]*\n)"
+        pattern = head + rf"(?:\|[^\n]*\n)*(<!-- {name}: end -->)"
         table = "\n".join(rows)
         page = re.sub(pattern, lambda match, table=table: f"{match[1]}{table}\n{match[2]}", page)
     return page

@@ -47,7 +47,7 @@ def _run(code: str, name: str, scope: dict[str, object]) -> str:
 
 
 def _check(text: str, name: str) -> int:
-    """Run the Python blocks of a page in one scope; a `text` block right after one is its output."""
+    """Run a page's Python blocks in one scope; a `text` block right after one is its output."""
     module = types.ModuleType("context_chef_docs_example")
     sys.modules[module.__name__] = module  # dataclasses look their module up
     scope = module.__dict__

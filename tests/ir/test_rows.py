@@ -72,7 +72,7 @@ def test_the_edge_keeps_what_it_does_not_know() -> None:
         ({"content": "x"}, "$[0].role", "missing"),
         ({"role": "user", "content": 5}, "$[0].content", "5"),
         ({"role": "user", "content": [{"type": "hologram"}]}, "$[0].content[0].type", "hologram"),
-        ({"role": "user", "content": [{"type": "tool_result"}]}, "$[0].content[0]", "from_anthropic"),
+        ({"role": "user", "content": [{"type": "tool_use"}]}, "$[0].content[0]", "from_anthropic"),
         ({"role": "assistant", "tool_calls": "x"}, "$[0].tool_calls", "'x'"),
         ({"role": "assistant", "tool_calls": [{"id": "c"}]}, "$[0].tool_calls[0].function", "name"),
         ({"role": "user", "name": 3}, "$[0].name", "3"),

@@ -289,7 +289,7 @@ def _vocabulary(given: dict[str, Any]) -> Any:
         lineage = context_chef.WindowLineage(first="w_0", current="w_now", previous="w_before")
         marker = {"total_lines": 120, "total_chars": 9000, "uri": "context://vfs/x.txt"}
 
-        def carried(text: str, words: Any = words, **options: Any) -> dict[str, Any]:
+        def carried(words: Any = words, marker: Any = marker, **options: Any) -> dict[str, Any]:
             head, tail = options.pop("head", ""), options.pop("tail", "")
             block = words.offload_marker(
                 head_chars=len(head), tail_chars=len(tail), **marker, **options
@@ -320,9 +320,9 @@ def _vocabulary(given: dict[str, Any]) -> Any:
                 "handoff": words.handoff_notice.replace("{n_remaining}", "1235"),
                 "summary": said(words.summary_wrapper("SUMMARY-BODY", lineage), tokens),
                 "summary_without_lineage": said(words.summary_wrapper("SUMMARY-BODY"), tokens),
-                "offload_both": carried("", head="HEAD", tail="TAIL", physical_path="/disk/x.txt"),
-                "offload_tail_only": carried("", tail="TAIL"),
-                "offload_bare": carried(""),
+                "offload_both": carried(head="HEAD", tail="TAIL", physical_path="/disk/x.txt"),
+                "offload_tail_only": carried(tail="TAIL"),
+                "offload_bare": carried(),
             }
         )
     return masked(results)

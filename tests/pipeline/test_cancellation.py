@@ -99,8 +99,9 @@ async def test_an_asyncio_cancel_reaches_the_caller_within_a_second(where: str) 
         await asyncio.sleep(10)
         return "<summary>never</summary>"
 
-    one = chef(janitor={"context_window": 100, "trigger_ratio": 0.5, "tokenizer": characters,
-                        "compression_model": sleep}) if where == "summariser" else chef()  # fmt: skip
+    window = {"context_window": 10_000, "trigger_ratio": 0.005, "tokenizer": characters}
+    summarised = where == "summariser"
+    one = chef(janitor={**window, "compression_model": sleep}) if summarised else chef()
     if where != "summariser":
         one.use(where, sleep)
     before = (one.history, one.window, one.window_id)

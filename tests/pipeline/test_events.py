@@ -114,8 +114,9 @@ async def test_the_events_of_a_compile_come_in_order() -> None:
     await chef.compile()
     await chef.compile()
 
-    assert order == ["compile:start", "compress:end", "compile:done", "compile:start",
-                     "compress:end", "memory:expired", "memory:changed", "compile:done"]  # fmt: skip
+    plain = ["compile:start", "compress:end", "compile:done"]
+    expiring = [*plain[:2], "memory:expired", "memory:changed", "compile:done"]
+    assert order == [*plain, *expiring]
 
 
 async def test_a_dropped_fold_is_told() -> None:

@@ -157,8 +157,14 @@ def test_what_a_handler_breaks_is_mended_and_reported(target: str) -> None:
         orphan = {
             "openai": {"role": "tool", "tool_call_id": "zz", "content": "x"},
             "openai-responses": {"type": "function_call_output", "call_id": "zz", "output": "x"},
-            "anthropic": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "zz"}]},
-            "gemini": {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+            "anthropic": {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "zz"}],
+            },
+            "gemini": {
+                "role": "user",
+                "parts": [{"functionResponse": {"name": "f", "response": {}}}],
+            },
         }[target]  # fmt: skip
         payload[key].append(orphan)
 

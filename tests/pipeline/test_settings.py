@@ -96,7 +96,8 @@ def test_settings_may_live_in_a_file(tmp_path: Path) -> None:
 
     file = tmp_path / "chef.toml"
     file.write_text(
-        'tools = "unified"\ncache = "auto"\n[janitor]\ncontext_window = 9000\nreserve_output = 1000\n'
+        'tools = "unified"\ncache = "auto"\n'
+        "[janitor]\ncontext_window = 9000\nreserve_output = 1000\n"
         "[overflow.handoff]\nbudget_tokens = 500\n"
     )
     chef = ContextChef.from_settings(tomllib.loads(file.read_text()))

@@ -113,8 +113,8 @@ def test_any_finished_request_can_be_audited_by_its_words() -> None:
     payload = {
         "system": "plain",
         "messages": [
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t",
-                                          "content": [{"type": "text", "text": "<announcements>"}]}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [
+                {"type": "text", "text": "<announcements>"}]}]},
             {"role": "user", "content": [{"type": "text", "text": "q",
                                           "cache_control": {"type": "ephemeral"}}]},
         ],

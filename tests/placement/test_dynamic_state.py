@@ -101,8 +101,8 @@ def test_control_characters_never_reach_the_model() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1.0, "1"), (1.5, "1.5"), (1e21, "1e+21"), (0.00001, "0.00001"), (1e-7, "1e-7"), (True, "true"),
-     (date(2026, 1, 2), "2026-01-02")],
+    [(1.0, "1"), (1.5, "1.5"), (1e21, "1e+21"), (0.00001, "0.00001"), (1e-7, "1e-7"),
+     (True, "true"), (date(2026, 1, 2), "2026-01-02")],
 )  # fmt: skip
 def test_scalars_print_in_their_shortest_form(value: object, text: str) -> None:
     assert object_to_xml(value, "v") == f"<v>{text}</v>"

@@ -138,6 +138,6 @@ def test_what_no_longer_holds_is_taken_back_once() -> None:
     blocks = changed_blocks(TailParts(), believed([first]))
     again = changed_blocks(TailParts(), believed([first, SentTail(after=2, blocks=blocks)]))
 
-    assert ["memory" in block.text for block in blocks][0]
+    assert "memory" in blocks[0].text
     assert any("announcement a" in block.text for block in blocks)
     assert again == ()

@@ -24,8 +24,7 @@ NEWEST = {"anthropic": "claude-opus-5-5", "gemini": "gemini-3.8-flash"}
 
 
 def _traces() -> Iterator[Path]:
-    for path in sorted((DATA / "traces").glob("*/*.json")):
-        yield path
+    yield from sorted((DATA / "traces").glob("*/*.json"))
 
 
 @cache

@@ -68,7 +68,7 @@ _TEXT_TYPES: Final = frozenset(
 def normal_media(media: Media) -> Media:
     """The same media in the form that every writer can rely on.
 
-    Inline data is standard base64 without a `data:` prefix and blanks; the media type is lower case,
+    Inline data is standard base64, no `data:` prefix, no blanks; the media type is lower case,
     without parameters, under its usual name, never a wildcard, and that of the bytes where it was
     missing or plainly wrong; None only when nothing tells. Text in a data URI is `PlainText`.
     """

@@ -127,8 +127,10 @@ def _renamed(value: Any, **names: str) -> Any:
 
 def _with_system(value: Any) -> Any:
     """A container may hold a chat's system prompt beside its messages."""
-    if not isinstance(value, Mapping) or not isinstance(cast(Any, value).get("system"), str):
+    if not isinstance(value, Mapping):
         return value
     body = dict(cast(Mapping[str, Any], value))
+    if not isinstance(body.get("system"), str):
+        return body
     system = {"role": "system", "content": body.pop("system")}
     return {**body, "messages": [system, *body["messages"]]}

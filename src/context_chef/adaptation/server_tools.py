@@ -58,7 +58,8 @@ def _pair_anthropic(placed: list[Placed], mending: Mending) -> list[Placed]:
                     uses.add(identifier)
             elif is_server_result(opaque.kind):
                 identifier = opaque.value.get("tool_use_id")
-                if identifier not in uses or entry.message.role != "assistant":
+                ours = identifier in uses and identifier not in answered
+                if not ours or entry.message.role != "assistant":
                     dropped.add(index)
                     mending.repair(
                         "server-tool-result-orphan",

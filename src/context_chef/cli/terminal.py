@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -46,7 +46,7 @@ def show_table(
 
 
 @contextmanager
-def progress(message: str) -> Iterator[None]:
+def progress(message: str) -> Generator[None]:
     """Say on stderr what is going on: a spinner in a terminal, nothing elsewhere."""
     errors = console(sys.stderr)
     if not errors.is_terminal:

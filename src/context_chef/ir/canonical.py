@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import msgspec
 
@@ -32,12 +33,13 @@ def order_keys(value: Any) -> Any:
     A caller's own mark (`_cache_breakpoint`) is not looked into.
     """
     if isinstance(value, dict):
+        fields = cast(dict[str, Any], value)
         return {
-            key: value[key] if key == "_cache_breakpoint" else order_keys(value[key])
-            for key in sorted(value)
+            key: fields[key] if key == "_cache_breakpoint" else order_keys(fields[key])
+            for key in sorted(fields)
         }
     if isinstance(value, (list, tuple)):
-        return [order_keys(item) for item in value]
+        return [order_keys(item) for item in cast(Sequence[Any], value)]
     return value
 
 

@@ -84,7 +84,7 @@ def freeze(value: Any) -> Any:
         return FrozenDict({clean_text(str(key)): freeze(item) for key, item in items.items()})
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         return FrozenList([freeze(item) for item in cast(Sequence[Any], value)])
-    return clean_text(value) if isinstance(value, str) else value
+    return clean_text(value) if isinstance(value, str) else cast(Any, value)
 
 
 def frozen(value: Mapping[str, Any]) -> FrozenDict:

@@ -251,29 +251,47 @@ class _Pairing:
         placed = self._placed
         ends = {turn.end: turn for turn in self._rounds if turn.calls}
         answers = {result for turn in self._rounds for result in turn.results if result is not None}
+        inside = self._systems_inside()
+        held: list[Placed] = []
         out: list[Placed] = []
         position = 0
         while position < len(placed):
             if position in answers or position in self._dropped:
                 position += 1
                 continue
-            out.append(placed[position])
+            (held if position in inside else out).append(placed[position])
             turn = ends.get(position)
             position += 1
             if turn is None:
                 continue
-            if not self._in_order(turn):
+            if self._in_order(turn):  # as it should be already: the stretch is kept as it stands
+                last = turn.results[-1]
+                while last is not None and position <= last:
+                    if position not in self._dropped:
+                        out.append(self._linked(turn, position))
+                    position += 1
+            else:
                 self._report(turn)
                 out.extend(self._results(turn))
-                continue
-            # As it should be already: keep the stretch as it stands.
-            last = turn.results[-1]
-            assert last is not None
-            while position <= last:
-                if position not in self._dropped:
-                    out.append(self._linked(turn, position))
-                position += 1
+            out.extend(held)
+            held.clear()
         return out
+
+    def _systems_inside(self) -> set[int]:
+        """System messages among the assistant messages of one turn: they stand before its results."""
+        inside: set[int] = set()
+        for turn in self._rounds if self._tight and self._merged else ():
+            found = [
+                position
+                for position in range(turn.start + 1, turn.end)
+                if self._placed[position].message.role == "system"
+            ]
+            if turn.calls and found:
+                inside.update(found)
+                where = f"messages[{self._placed[turn.end].at}]"
+                said = "system messages now stand behind the results of the turn"
+                self._repairs.append(Repair(rule=MOVED, where=where, message=said))
+        return inside
 
     def _in_order(self, turn: _Round) -> bool:
         """Every result is there, in call order, with nothing but system messages in between."""

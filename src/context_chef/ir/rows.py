@@ -59,7 +59,7 @@ def read_messages(rows: object, *, path: str = "$") -> tuple[Message, ...]:
     """Messages of messages and plain mappings alike. Raises InputError naming index and field."""
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
         raise InputError(
-            f"a list of messages was expected, not {type(rows).__name__}; "
+            f"a list of messages was expected, not {type(cast(object, rows)).__name__}; "
             "wrap a single message in a list.",
             path=path,
         )
@@ -85,7 +85,7 @@ def read_message(row: MessageLike, *, path: str = "$") -> Message:
     dump = getattr(row, "model_dump", None)
     if callable(dump):  # an SDK object: pydantic knows its own plain form
         row = cast(Mapping[str, Any], dump(exclude_none=True))
-    if not isinstance(row, Mapping):
+    if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
         raise InputError(f"a message was expected, not {row!r}.", path=path)
     return _RowReader(row, path).message()
 
@@ -125,7 +125,7 @@ class _RowReader:
     def _role(self) -> tuple[Role, dict[str, Any]]:
         role = self._row.get("role")
         if role in ROLES:
-            return cast(Role, role), {}
+            return role, {}
         if isinstance(role, str) and role in _ROLE_ALIASES:
             native = {"openai": {"role": role}} if role == "developer" else {}
             return _ROLE_ALIASES[role], native
@@ -216,8 +216,8 @@ class _RowReader:
         raise InputError(f"a part of type {kind!r} is not known here.", path=f"{where}.type")
 
     def _file_part(self, part: Mapping[str, Any], where: str) -> Media:
-        file = part.get("file")
-        file = cast(Mapping[str, Any], file) if isinstance(file, Mapping) else {}
+        given: object = part.get("file")
+        file = cast(Mapping[str, Any], given if isinstance(given, Mapping) else {})
         filename = file.get("filename")
         if isinstance(file.get("file_id"), str):
             source = FileId(file_id=file["file_id"], provider="openai")
@@ -323,7 +323,7 @@ def _origin(thinking: Mapping[str, Any]) -> Provider | None:
     # The flat form has one kind of signed thinking, and it is Anthropic's.
     origin = thinking.get("origin")
     if origin in ("openai", "openai-responses", "anthropic", "gemini"):
-        return cast(Provider, origin)
+        return origin
     return "anthropic" if thinking.get("signature") is not None else None
 
 
@@ -411,7 +411,7 @@ def kind_of(media_type: str | None) -> MediaKind:
     """The kind of media a MIME type names. `document` when it does not tell."""
     family = (media_type or "").split("/", 1)[0].lower()
     if family in ("image", "audio", "video"):
-        return cast(Literal["image", "audio", "video"], family)
+        return family
     return "document"
 
 

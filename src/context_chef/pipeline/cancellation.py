@@ -8,7 +8,7 @@ from context_chef.errors import CompileAborted, SettingsError
 
 
 class CancelToken:
-    """Pass it as `signal=` and call `cancel()` from anywhere: the compile stops at the next stage."""
+    """Pass it as `signal=`, call `cancel()` from anywhere: the compile stops at the next stage."""
 
     def __init__(self) -> None:
         self.cancelled = False

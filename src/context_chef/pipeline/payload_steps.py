@@ -125,13 +125,12 @@ def _payload(turn: CompileTurn, arguments: Mapping[str, Any]) -> Payload:
         tool_names=turn.tool_names,
     )
     target = turn.target_name
-    payload = Payload(
+    return Payload(
         arguments,
         meta=meta,
         body=lambda arguments: finished.body_of(target, arguments),
         report=reporting.report_of(turn),
     )
-    return payload
 
 
 def _mark_cache(turn: CompileTurn) -> None:

@@ -135,7 +135,7 @@ class CompileTurn:
     messages: tuple[Message, ...] = ()
     history_start: int = 0
     stable_until: int = 0
-    tail: TailParts = TailParts()
+    tail: TailParts = field(default_factory=TailParts)
     adapted: Adapted | None = None
     payload: Payload | None = None
     tool_names: Mapping[str, str] = field(default_factory=dict[str, str])

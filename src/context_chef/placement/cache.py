@@ -51,7 +51,7 @@ def place_breakpoints(
     stable_until: int,
     prefix_end: int,
     previous: int | None = None,
-    tokens: Callable[[Sequence[Message]], int],
+    tokens: Callable[[Sequence[Message]], float],
 ) -> tuple[list[Message], int | None]:
     """The messages with automatic breakpoints added, and the index of the last one.
 

@@ -66,7 +66,7 @@ def _check(schema: Any, value: Any) -> Any:
         check = getattr(schema, method, None)
         if callable(check):
             return _call(cast(Callable[[Any], Any], check), value)
-    kind = cast(Any, schema)
+    kind: Any = schema
     if isinstance(schema, type) and (
         dataclasses.is_dataclass(kind) or issubclass(kind, msgspec.Struct) or is_typeddict(kind)
     ):

@@ -58,6 +58,7 @@ def check_payload(
     profiles: Profiles = (),
     api_version: str | None = None,
     warnings: bool = False,
+    partial: bool = False,
 ) -> list[Fault]:
     """What is wrong with that payload: empty when the provider would accept it.
 
@@ -65,7 +66,8 @@ def check_payload(
     or plain data inside. `model` is needed where the payload names none (Gemini's REST body,
     Bedrock) and wins over the one named; a `profile` given outright wins over both. Rules that
     depend on the model say nothing about a model that nobody knows. `api_version` is Anthropic's.
-    With `warnings`, what is accepted but pointless or disputed is reported too.
+    With `warnings`, what is accepted but pointless or disputed is reported too. A `partial` payload
+    leaves `model` and `max_tokens` to the call that sends it, as a compiled one does.
 
     Never raises for a payload, whatever it is; an unknown target is a SettingsError.
     """
@@ -77,6 +79,9 @@ def check_payload(
         return faults
     shape = SHAPE_RULES[known]
     differences = SHAPES[known].check(request.body)
+    if partial:
+        absent = [key for key in ("model", "max_tokens") if key not in request.body]
+        differences = [each for each in differences if each.path not in absent]
     faults = [Fault(rule=shape.id, path=each.path, message=each.message) for each in differences]
     if not any(each.breaking for each in differences):
         for rule in RULES[known]:
@@ -94,6 +99,7 @@ def check_sequence(
     profiles: Profiles = (),
     api_version: str | None = None,
     warnings: bool = False,
+    partial: bool = False,
 ) -> list[Fault]:
     """What is wrong with the payloads of a session's successive turns.
 
@@ -112,6 +118,7 @@ def check_sequence(
             profiles=profiles,
             api_version=api_version,
             warnings=warnings,
+            partial=partial,
         )
         faults += [_at(index, fault) for fault in found]
         broken = any(fault.rule == f"{known}/shape" for fault in found)
@@ -164,9 +171,11 @@ def _open(
     if target == "anthropic":
         betas = _betas(body, headers)
         version = version or _header(headers, "anthropic-version")
-        _open_cloud(body, model)
+        _open_cloud(body)
     elif target == "gemini":
         body = rest_body(body)
+    if model and target != "gemini":
+        body.setdefault("model", model)
     name = model or as_text(body.get("model"))
     if profile is None:
         profile = profile_for(name, target, profiles=profiles)
@@ -191,12 +200,12 @@ def _betas(body: Mapping[str, Any], headers: Mapping[str, Any]) -> frozenset[str
     return frozenset(beta.strip() for beta in named if isinstance(beta, str) and beta.strip())
 
 
-def _open_cloud(body: dict[str, Any], model: str | None) -> None:
+def _open_cloud(body: dict[str, Any]) -> None:
     """Bedrock and Vertex AI name the model in the address and the API version in the body."""
     if "anthropic_version" in body:
         del body["anthropic_version"]
         body.pop("anthropic_beta", None)
-        body.setdefault("model", model or "")
+        body.setdefault("model", "")
 
 
 def all_rules(targets: Sequence[Target] = ()) -> tuple[WireRule, ...]:

@@ -144,6 +144,8 @@ def output_orphan(request: Request) -> Iterator[Finding]:
     called: set[tuple[str, str]] = set()
     for path, item in _items(request):
         kind = item_kind(item)
+        if kind == "item_reference":
+            return  # What is referred to may be any call.
         if kind in _ANSWER_OF:
             called.add((kind, _call_key(item)))
         elif kind == "tool_search_call" and item.get("execution") == "client":

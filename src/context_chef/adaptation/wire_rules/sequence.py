@@ -34,7 +34,8 @@ def _unmarked(value: Any) -> Any:
 
 
 def _before_thoughts(request: Request) -> dict[str, tuple[str, Any]]:
-    """For every thinking block, by its signature: its path and everything that stands before it."""
+    """For every thinking block, by its signature: its path and everything that stands before it.
+    A signature that comes again is another block."""
     body = request.body
     prefix: list[Any] = [_unmarked(body.get("tools") or []), _system(body.get("system"))]
     found: dict[str, tuple[str, Any]] = {}
@@ -42,7 +43,9 @@ def _before_thoughts(request: Request) -> dict[str, tuple[str, Any]]:
         for at in blocks:
             if role == ASSISTANT and at.kind in THINKING:
                 key = as_text(at.block.get("signature")) or as_text(at.block.get("data"))
-                found.setdefault(key, (at.path, list(prefix)))
+                while key in found:
+                    key += "+"
+                found[key] = (at.path, list(prefix))
             prefix.append((role, _unmarked(at.block)))
     return found
 
@@ -155,10 +158,11 @@ def reasoning_dropped(requests: Requests) -> Iterator[Finding]:
         previous = ""
         for position, item in enumerate(items):
             id = as_text(item.get("id"))
-            if item_kind(item) == "reasoning":
+            referred = item_kind(item) == "item_reference" and id.startswith("rs")
+            if item_kind(item) == "reasoning" or referred:
                 previous = id
                 continue
-            if id and item_kind(item) != "item_reference":
+            if id:
                 wanted = needed.get(id)
                 stored = request.body.get("previous_response_id") or request.body.get(
                     "conversation"
