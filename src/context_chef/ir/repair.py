@@ -278,7 +278,7 @@ class _Pairing:
         return out
 
     def _systems_inside(self) -> set[int]:
-        """System messages among the assistant messages of one turn: they stand before its results."""
+        """System messages among the assistant messages of one turn, whose results are to come."""
         inside: set[int] = set()
         for turn in self._rounds if self._tight and self._merged else ():
             found = [

@@ -7,7 +7,7 @@ the flat form (string content beside `attachments`, `thinking`, `pinned`, …).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 import msgspec
 

@@ -67,21 +67,26 @@ def _gemini_body(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return body
 
 
-async def check(turn: CompileTurn) -> None:
-    """Look at the request with the provider's rules; mend what handlers or adapters left wrong.
-
-    What cannot be mended is named in the report.
-    """
+async def mend_what_handlers_left(turn: CompileTurn) -> None:
+    """Look at a request that handlers had in their hands, and mend what would be refused."""
     if turn.target_name not in _READERS or turn.payload is None:
         return
     faults = _faults(turn, turn.payload)
     if faults and isinstance(turn.adapter, WireAdapter):
         await _mend(turn, turn.payload, turn.adapter, faults)
-        faults = _faults(turn, turn.payload)
-    turn.diagnostics.extend(
+
+
+def refused(turn: CompileTurn) -> list[Diagnostic]:
+    """What the provider's rules find in the finished request: nothing, unless we are wrong.
+
+    For the report: what we write ourselves is valid by construction, so no compile waits for this.
+    """
+    if turn.target_name not in _READERS or turn.payload is None:
+        return []
+    return [
         Diagnostic(code=f"refused:{fault.rule}", where=fault.path, message=fault.message)
-        for fault in faults
-    )
+        for fault in _faults(turn, turn.payload)
+    ]
 
 
 def _faults(turn: CompileTurn, payload: Payload) -> list[Fault]:

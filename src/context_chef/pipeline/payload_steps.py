@@ -40,7 +40,7 @@ async def adapt(turn: CompileTurn) -> None:
         context = AfterAdapt(payload=cast(Payload, turn.payload), target=turn.target_name)
         for handler in handlers:
             await settle(handler(context))
-    await finished.check(turn)
+        await finished.mend_what_handlers_left(turn)
     for repair in turn.repairs:
         await turn.emit(Repaired(rule=repair.rule, where=repair.where, message=repair.message))
 

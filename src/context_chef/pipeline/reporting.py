@@ -9,6 +9,7 @@ import msgspec
 from context_chef.ir.blocks import Block, Media, Opaque, RedactedThinking, Text, Thinking, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.report import Place, Report, Span
+from context_chef.pipeline import finished
 from context_chef.pipeline.turn import CompileTurn
 
 _PREVIEW = 60
@@ -23,7 +24,7 @@ def report_of(turn: CompileTurn) -> Callable[[], Report]:
             model=turn.inputs.model,
             spans=(*_tool_spans(turn), *_message_spans(turn), *_evicted_spans(turn)),
             repairs=tuple(turn.repairs),
-            diagnostics=tuple(turn.diagnostics),
+            diagnostics=(*turn.diagnostics, *finished.refused(turn)),
             budget=turn.budget,
         )
 
