@@ -163,6 +163,10 @@ class MissingExtraError(ContextChefError, ImportError):
         )
 
 
+class RenamedWarning(UserWarning):
+    """An old name was used. A `UserWarning`, so that people see it without flags."""
+
+
 def nearest(value: object, known: Iterable[str]) -> str:
     """The hint that ends an error about a name: the closest right one, or all of them."""
     names = list(known)

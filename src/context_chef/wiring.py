@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
 from context_chef.adaptation.tools import tool_from_dict
 from context_chef.bridge import MaybeAwaitable, settle, stepping
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import RenamedWarning, SettingsError, nearest
 from context_chef.events import Emitter, Logger
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
@@ -43,6 +44,17 @@ from context_chef.slots import BeforeAssemble, SlotBoard
 from context_chef.snapshot import ChefSnapshot
 
 T = TypeVar("T")
+
+OLD_OPTIONS: Final[Mapping[str, str]] = {
+    "on_before_compile": "`chef.use(before_assemble, handler)`, where `context.inject(text)` adds",
+    "transform_context": "`chef.use(after_assemble, handler)`",
+    "context_management": "`overflow={'strategy': server(config, fallback=…)}`",
+    "janitor.strategy": "`overflow={'strategy': …}`",
+    "janitor.archive": "`overflow={'archive': …}`",
+    "janitor.compression_mode": "`overflow={'strategy': summarize(…)}` or `anchored(…)`",
+    "janitor.compression_scheduling": "`overflow={'strategy': background(…)}`",
+}
+"""Options of earlier versions and what to write instead. Each still works and warns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +109,9 @@ class ChefOptions:
             "transform_context",
         ):  # fmt: skip
             callable_or_none(name, getattr(self, name))
+        for name in ("on_before_compile", "transform_context", "context_management"):
+            if getattr(self, name) is not None:
+                warn_of_old_option(name)
         if self.model is not None and not isinstance(self.model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
             raise SettingsError(f"`model` is a model's id, not {self.model!r}.")
 
@@ -258,8 +273,12 @@ class Wiring:
     def _janitor(self, overflow: OverflowConfig) -> Janitor:
         options = self._options
         clock = options.clock
+        config = configured(JanitorConfig, options.janitor, name="janitor")
+        for name in ("strategy", "archive", "compression_mode", "compression_scheduling"):
+            if getattr(config, name) is not None:
+                warn_of_old_option(f"janitor.{name}")
         return Janitor(
-            configured(JanitorConfig, options.janitor, name="janitor"),
+            config,
             overflow,
             context_management=options.context_management,
             vfs=self._store_span,
@@ -288,6 +307,15 @@ class Wiring:
         if self.context_tool.native_memory:
             own = (*own, get_native_memory_tool_definition())
         return (*own, get_new_context_tool_definition()) if self._handoff else own
+
+
+def warn_of_old_option(name: str) -> None:
+    """Say once a place in the caller's code what has taken the option's place."""
+    warnings.warn(
+        f"The option `{name}` goes away in 2.0; use {OLD_OPTIONS[name]}.",
+        RenamedWarning,
+        stacklevel=2,
+    )
 
 
 def configured(kind: type[T], value: T | Mapping[str, Any] | None, *, name: str) -> T:

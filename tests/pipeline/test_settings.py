@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from context_chef import (
     OverflowConfig,
     PrunerConfig,
     SettingsError,
+    reset,
 )
+from context_chef.errors import RenamedWarning
+from context_chef.wiring import OLD_OPTIONS
 
 
 def test_a_bare_chef_warns_about_nothing_and_touches_no_disk(
@@ -128,3 +132,24 @@ def test_a_logger_with_warn_alone_is_a_logger() -> None:
     chef.compile_sync()
 
     assert len(lines) == 1
+
+
+MIGRATION = Path(__file__).resolve().parents[2] / "docs" / "migration.md"
+_OLD_VALUES: dict[str, dict[str, Any]] = {
+    "on_before_compile": {"on_before_compile": lambda context: "injected"},
+    "transform_context": {"transform_context": lambda messages: messages},
+    "context_management": {"context_management": {"strategy": "server"}},
+    "janitor.strategy": {"janitor": {"strategy": reset()}},
+    "janitor.archive": {"janitor": {"archive": "vfs"}},
+    "janitor.compression_mode": {"janitor": {"compression_mode": "rewrite"}},
+    "janitor.compression_scheduling": {"janitor": {"compression_scheduling": "background"}},
+}
+
+
+@pytest.mark.parametrize("name", OLD_OPTIONS)
+def test_an_old_option_still_works_warns_and_is_on_the_migration_page(name: str) -> None:
+    with pytest.warns(RenamedWarning, match=re.escape(f"`{name}`")):
+        chef = ContextChef(**_OLD_VALUES[name])
+
+    assert chef.append({"role": "user", "content": "hi"}).compile_sync()["messages"]
+    assert f"| `{name}` |" in MIGRATION.read_text("utf-8")

@@ -1,5 +1,5 @@
-"""The warning that comes with an old name."""
+"""How an old name says the new one."""
 
+from context_chef.errors import RenamedWarning
 
-class RenamedWarning(UserWarning):
-    """An old name was used. A `UserWarning`, so that people see it without flags."""
+__all__ = ["RenamedWarning"]
