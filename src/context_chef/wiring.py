@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any, Final, TypeVar, cast
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
 from context_chef.adaptation.tools import tool_from_dict
-from context_chef.bridge import MaybeAwaitable, settle, stepping
+from context_chef.bridge import MaybeAwaitable, stepping
 from context_chef.errors import RenamedWarning, SettingsError, nearest
 from context_chef.events import Emitter, Logger
 from context_chef.ir.message import Message
@@ -40,7 +41,7 @@ from context_chef.retrieval.policy import ContextToolConfig
 from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
 from context_chef.selection.pruner import Pruner, PrunerConfig
-from context_chef.slots import BeforeAssemble, SlotBoard
+from context_chef.slots import BeforeAssemble, Handler, SlotBoard
 from context_chef.snapshot import ChefSnapshot
 
 T = TypeVar("T")
@@ -181,14 +182,7 @@ class Wiring:
         """The two deprecated hooks take the first place in their slots."""
         options, slots = self._options, self.parts.slots
         if options.on_before_compile is not None:
-            hook = options.on_before_compile
-
-            async def inject(context: BeforeAssemble) -> None:
-                text = await settle(hook(context))
-                if text:
-                    context.inject(text)
-
-            slots.use("before-assemble", inject)
+            slots.use("before-assemble", _injecting(options.on_before_compile))
         if options.transform_context is not None:
             slots.use("after-assemble", options.transform_context)
 
@@ -307,6 +301,25 @@ class Wiring:
         if self.context_tool.native_memory:
             own = (*own, get_native_memory_tool_definition())
         return (*own, get_new_context_tool_definition()) if self._handoff else own
+
+
+def _injecting(hook: Callable[[BeforeAssemble], Any]) -> Handler:
+    """The old hook, whose answer is injected, as a handler: plain where the hook is plain."""
+
+    async def when_it_comes(context: BeforeAssemble, answer: Any) -> None:
+        text = await answer
+        if text:
+            context.inject(text)
+
+    def inject(context: BeforeAssemble) -> Any:
+        answer = hook(context)
+        if inspect.isawaitable(answer):
+            return when_it_comes(context, answer)
+        if answer:
+            context.inject(answer)
+        return None
+
+    return inject
 
 
 def warn_of_old_option(name: str) -> None:
