@@ -420,3 +420,34 @@ def test_an_image_that_is_none_becomes_a_visible_note(data: str) -> None:
 def test_the_thinking_mode_is_read_off_a_requests_other_keys() -> None:
     assert thinking_mode({"thinking": {"type": "enabled", "budget_tokens": 1024}}) == "enabled"
     assert thinking_mode({}) is None
+
+
+def test_an_instruction_inside_a_turn_of_calls_waits_for_the_results() -> None:
+    note = Message.system("note", positional=True)
+    history = [Q, call("a"), note, Message.assistant(""), result("a"), Q]
+
+    mended = sendable(history, "anthropic")
+
+    assert [m.role for m in mended.messages] == ["user", "assistant", "tool", "system", "user"]
+    assert sendable(list(mended.messages), "anthropic").repairs == ()
+
+
+def test_a_server_tool_has_one_result() -> None:
+    use = server("server_tool_use", id="x", name="web_search", input={})
+    answer = server("web_search_tool_result", tool_use_id="x", content=[])
+    once = Message.assistant([use, answer, Text(text="a")])
+
+    mended = sendable([Q, once, Q, Message.assistant([answer, Text(text="b")]), Q], "anthropic")
+
+    assert mended.messages[1] is once
+    assert mended.messages[3].content == (Text(text="b"),)
+
+
+def test_a_summary_after_words_is_no_pause() -> None:
+    summary = Message.assistant([server("compaction", content="Earlier: X.")])
+
+    paused = sendable([Q, summary], "anthropic", NEW_CLAUDE).messages
+    finished = sendable([Q, Message.assistant("a"), summary], "anthropic", NEW_CLAUDE).messages
+
+    assert paused == (Q, summary)
+    assert finished[-1].text == PLEASE_CONTINUE

@@ -137,7 +137,7 @@ def _answered(history: History, target: Provider, model: str | None) -> History:
 
 
 @given(history=any_history, target=targets, data=st.data())
-@slow
+@settings(slow, max_examples=150)
 def test_what_was_mended_before_does_not_show(
     history: History, target: Provider, data: st.DataObject
 ) -> None:

@@ -220,6 +220,8 @@ class _Kept:
         placed = [Placed(at, messages[at]) for at in range(start, end)]
         for step in _STEPS:
             placed = step(placed, mending)
+        # By place, so that it does not show how much was mended in one go.
+        mending.repairs.sort(key=_place)
         return placed, mending
 
     def _finish(self, start: int) -> Sendable:
@@ -235,6 +237,11 @@ class _Kept:
         if mending.faults:
             raise UnsendableError(self.facts.target, mending.faults)
         return Sendable(messages, (*self._repairs, *mending.repairs))
+
+
+def _place(repair: Repair) -> int:
+    """The number of the message that a repair is about."""
+    return int(repair.where.removeprefix("messages[").removesuffix("]"))
 
 
 def _common(before: list[Message], now: list[Message]) -> int:
