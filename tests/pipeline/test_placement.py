@@ -178,3 +178,17 @@ def test_a_user_message_is_never_edited() -> None:
     anthropic = chef.compile_sync("anthropic", model="claude-sonnet-4-6")
     assert anthropic["messages"][0]["content"][0] == {"type": "text", "text": "exactly this"}
     assert chef.history[0] == Message.user("exactly this")
+
+
+def test_an_opening_that_the_model_does_not_take_stays_where_it_was_asked_for() -> None:
+    """Taking it away again would change what stands before the answer, and its thinking with it."""
+    chef = ContextChef().append(Message.user("q")).with_guardrails({"prefill": "<out>"})
+    first = chef.compile_sync("anthropic", model="claude-opus-5-5")
+    thought = Thinking(text="hm", signature="sig", origin="anthropic")
+    chef.append(Message.assistant([thought, Text(text="<out>a")])).append(Message.user("next"))
+
+    second = chef.compile_sync("anthropic", model="claude-opus-5-5")
+
+    assert second["messages"][0] == first["messages"][0]
+    assert second["messages"][1]["content"][0]["type"] == "thinking"
+    assert second.report.repairs == ()

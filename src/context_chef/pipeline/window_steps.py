@@ -27,6 +27,7 @@ from context_chef.placement.tail import (
     place_tail,
     with_blocks,
 )
+from context_chef.prompts.guardrails import prefill_enforcement
 from context_chef.prompts.skills import skill_block
 from context_chef.slots import BeforeAssemble, after_assemble, before_assemble
 
@@ -108,7 +109,7 @@ def _sandwich(turn: CompileTurn) -> Sandwich:
         history=turn.history,
         dynamic_state=() if _volatile_in_tail(turn) else _state_messages(turn),
         guardrail=guardrails.system_messages if guardrails else (),
-        prefill=guardrails.prefill_messages if guardrails else (),
+        prefill=_opening(turn)[0],
     )
     turn.credit(layers.system_prompt, "system_prompt")
     turn.credit(layers.skill, f"skill:{state.skill.name}" if state.skill else "skill")
@@ -118,8 +119,19 @@ def _sandwich(turn: CompileTurn) -> Sandwich:
 
 
 def _volatile_in_tail(turn: CompileTurn) -> bool:
-    """On a model that binds thinking to its prefix nothing volatile may stand in it."""
-    return turn.profile is not None and turn.profile.prefix_bound_thinking
+    """Where what was sent has to stay, nothing volatile may stand in front of it."""
+    return appends(turn)
+
+
+def _opening(turn: CompileTurn) -> tuple[tuple[Message, ...], str]:
+    """The prefill as a message, or as words for the tail where those have to stay."""
+    guardrails = turn.state.guardrails
+    if guardrails is None or not guardrails.prefill:
+        return (), ""
+    native = turn.profile is not None and turn.profile.prefill
+    if appends(turn) and not native:
+        return (), prefill_enforcement(guardrails.prefill)
+    return guardrails.prefill_messages, ""
 
 
 def _generated(text: str, source: str) -> tuple[Message, ...]:
@@ -188,6 +200,7 @@ def _tail_parts(turn: CompileTurn) -> tuple[TailParts, tuple[Announcement, ...]]
     state_here = state.dynamic_state.placement == "last_user" or bound
     guardrails = state.guardrails
     skill_here = settings.skill_placement == "tail"
+    rule = guardrails.tail if guardrails else ""
     parts = TailParts(
         skill=skill_block(state.skill.name, state.skill.instructions)
         if state.skill and state.skill.instructions and skill_here
@@ -198,7 +211,7 @@ def _tail_parts(turn: CompileTurn) -> tuple[TailParts, tuple[Announcement, ...]]
         if state_here or not state.dynamic_state.xml
         else "",
         announcements=tail,
-        guardrail=guardrails.tail if guardrails else "",
+        guardrail="\n\n".join(text for text in (rule, _opening(turn)[1]) if text),
     )
     return parts, system
 
