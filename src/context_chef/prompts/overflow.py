@@ -26,6 +26,8 @@ TOOL_STUB: Final = "[Result of {name}: {chars} characters, left out]"
 TOOL_CALL_TEXT: Final = "[Called {name} with {arguments}]"
 TOOL_RESULT_TEXT: Final = "[Tool result]\n{text}"
 TOOL_RESULT_TEXT_WITH_ID: Final = "[Tool result for call {id}]\n{text}"
+TOOL_ERROR_TEXT: Final = "[Tool error]\n{text}"
+TOOL_ERROR_TEXT_WITH_ID: Final = "[Tool error for call {id}]\n{text}"
 
 CLEARED_TOOL_RESULT: Final = "[This old tool result was cleared to make room]"
 CLEARED_TOOL_RESULT_AT: Final = (
@@ -75,9 +77,11 @@ def tool_call_text(*, name: str, arguments: str) -> str:
     return TOOL_CALL_TEXT.replace("{name}", name).replace("{arguments}", arguments)
 
 
-def tool_result_text(text: str, *, call_id: str | None = None) -> str:
-    """A result, told as text."""
+def tool_result_text(text: str, *, call_id: str | None = None, failed: bool = False) -> str:
+    """A result, told as text; a failure is told as one."""
     template = TOOL_RESULT_TEXT_WITH_ID if call_id else TOOL_RESULT_TEXT
+    if failed:
+        template = TOOL_ERROR_TEXT_WITH_ID if call_id else TOOL_ERROR_TEXT
     return template.replace("{id}", call_id or "").replace("{text}", text)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from context_chef.errors import WindowFullError
@@ -11,7 +11,11 @@ from context_chef.ir.message import Message
 from context_chef.ir.turns import group_into_turns, pinned_indexes
 from context_chef.selection.clip import clip_arguments, clip_message
 from context_chef.selection.cut import open_turn
-from context_chef.selection.summary_message import dropped_marker, is_synthetic
+from context_chef.selection.summary_message import (
+    dropped_marker,
+    is_summary_message,
+    is_synthetic,
+)
 
 Count = Callable[[Sequence[Message]], float]
 
@@ -29,9 +33,15 @@ class Fitted:
     """A history that fits, and what that took."""
 
     history: tuple[Message, ...]
-    clipped: tuple[Message, ...] = ()
-    """The originals of the messages that were shortened."""
     dropped: tuple[Message, ...] = ()
+    replaced: Mapping[int, Message] = field(default_factory=dict[int, Message])
+    """The originals of the messages that were shortened, by the identity of their short form."""
+
+    @property
+    def clipped(self) -> tuple[Message, ...]:
+        """The originals of the messages that were shortened."""
+        replaced = self.replaced
+        return tuple(replaced[id(m)] for m in self.history if id(m) in replaced)
 
     @property
     def left(self) -> tuple[Message, ...]:
@@ -47,14 +57,20 @@ def fit_history(
     overhead: float,
     count: Count,
     uri: str | None = None,
+    lightened: Mapping[int, Message] | None = None,
 ) -> Fitted:
-    """The history in at most `room` tokens.
+    """The history in at most `room` tokens. `lightened` holds forms that replace messages first.
 
     First outsized tool results are clipped, then the oldest turns go, then everything that is not
     pinned is clipped evenly. Pinned turns, system messages and calls with their results stay
     together. Raises WindowFullError when that does not do.
     """
-    fit = _Fit(history, room, count, uri)
+    before = Fitted(history)
+    if lightened:
+        lighter = tuple(lightened.get(at, message) for at, message in enumerate(history))
+        replaced = {id(form): history[at] for at, form in lightened.items()}
+        before = Fitted(lighter, replaced=replaced)
+    fit = _Fit(before.history, room, count, uri)
     if fit.total() > room:
         fit.clip_outsized()
     if fit.total() > room:
@@ -67,7 +83,7 @@ def fit_history(
         fit.clip_evenly(lambda message: bool(message.tool_calls), clip_arguments)
     if fit.total() > room:
         raise refusal(fit.sent, limit=limit, overhead=overhead, count=count)
-    return fit.result()
+    return fit.after(before)
 
 
 def refusal(
@@ -147,7 +163,10 @@ class _Fit:
             if excess <= 0:
                 break
             members = self._messages[turn.start : turn.end]
-            if any(id(m) in self._stays or m.role == "system" or is_synthetic(m) for m in members):
+            # An old marker goes with what it stands for: its address is kept in the archive.
+            if any(
+                id(m) in self._stays or m.role == "system" or is_summary_message(m) for m in members
+            ):
                 continue
             gone.update(range(turn.start, turn.end))
             excess -= cost
@@ -183,8 +202,20 @@ class _Fit:
             )
             marker = dropped_marker(len(self._dropped), self._uri)
             messages = (*messages[:at], marker, *messages[at:])
-        clipped = tuple(self._originals[id(m)] for m in messages if id(m) in self._originals)
-        return Fitted(messages, clipped, tuple(self._dropped))
+        return Fitted(messages, tuple(self._dropped), dict(self._originals))
+
+    def after(self, before: Fitted) -> Fitted:
+        """The result in terms of what the history was before an earlier fitting."""
+        own = self.result()
+        first = before.replaced
+        replaced = {
+            **first,
+            **{at: first.get(id(original), original) for at, original in own.replaced.items()},
+        }
+        dropped = tuple(first.get(id(m), m) for m in own.dropped)
+        standing = set(map(id, own.history))
+        replaced = {at: original for at, original in replaced.items() if at in standing}
+        return Fitted(own.history, dropped, replaced)
 
     def _may_change(self, message: Message) -> bool:
         return id(message) not in self._pinned

@@ -29,8 +29,8 @@ def tool_names(messages: Sequence[Message]) -> dict[str, str]:
 def flatten_for_compression(messages: Sequence[Message]) -> list[Message]:
     """Plain role-and-text messages, for a model that is given no tools.
 
-    Results become user text, calls become lines behind the assistant's text. Only role and text
-    survive.
+    Results become user text that says when one failed, calls become lines behind the assistant's
+    text. Only role and text survive.
     """
     return [_flat(message) for message in messages]
 
@@ -58,7 +58,9 @@ def _kind(media: Media) -> str:
 
 def _flat(message: Message) -> Message:
     if message.role == "tool":
-        text = tool_result_text(message.text, call_id=message.tool_call_id or None)
+        text = tool_result_text(
+            message.text, call_id=message.tool_call_id or None, failed=bool(message.is_error)
+        )
         return Message.user(text)
     if message.role == "assistant" and message.tool_calls:
         lines = [message.text] if message.text else []

@@ -31,6 +31,8 @@ from context_chef.selection.janitor_config import (
     JanitorConfig,
     OverflowConfig,
 )
+from context_chef.selection.learnt import Learnt, Sent, lesson_of
+from context_chef.selection.overflow_errors import read_overflow_error
 from context_chef.selection.overflow_pass import OverflowPass, PassParts
 from context_chef.selection.resolve import VFS_NEEDS_CHEF, resolve_overflow_strategy
 from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
@@ -52,9 +54,11 @@ class JanitorState(msgspec.Struct, frozen=True, kw_only=True):
     """The next evaluation is skipped (only where the caller keeps the history)."""
     breaker: Breaker = Breaker()
     factor: float = 1.0
-    """What our counts are multiplied by, from reported usage."""
-    counted: float | None = None
-    """Our count of the last request, for a report to be compared with."""
+    """What our counts are multiplied by, from reported usage and refusals."""
+    sent: Sent | None = None
+    """The last request as we counted it, for a report or a refusal to be compared with."""
+    learnt: Learnt = Learnt()
+    """What refusals taught."""
 
 
 class JanitorTurn:
@@ -79,8 +83,27 @@ class JanitorTurn:
         state = self._janitor.state
         reported = None if self._pass.consumed_report else state.reported
         return self._janitor.gauge.read(
-            history, overhead=overhead, reported=reported, factor=state.factor
+            history,
+            overhead=overhead,
+            reported=reported,
+            factor=self._pass.factor,
+            learnt=state.learnt,
         )
+
+    @property
+    def factor(self) -> float:
+        """What counts are multiplied by to compare them with the limit."""
+        return self._pass.factor
+
+    def uri_of(self, message: Message) -> str | None:
+        """Where a message that left in this pass is stored in full."""
+        return self._pass.uris.get(id(message), self.result.archive_uri)
+
+    async def refit(self, overhead: float) -> OverflowResult:
+        """Fit the result with what really stands around the history. Raises WindowFullError."""
+        await self._pass.refit(overhead)
+        self.result = self._pass.result
+        return self.result
 
     def publish(self) -> None:
         """Make the pass count. Nothing happens when the janitor was reset or restored meanwhile."""
@@ -174,7 +197,67 @@ class Janitor:
         """The budget of a request with this history. Reading changes nothing."""
         state = self.state
         return self.gauge.read(
-            history, overhead=overhead, reported=state.reported, factor=state.factor
+            history,
+            overhead=overhead,
+            reported=state.reported,
+            factor=state.factor,
+            learnt=state.learnt,
+        )
+
+    @property
+    def limit(self) -> float:
+        """The tokens that a request may have: configured, or learnt where that is less."""
+        return self.gauge.limit(self.state.learnt)
+
+    @property
+    def recovering(self) -> bool:
+        """Whether the next pass makes good for a refused request."""
+        return self.state.learnt.recovering
+
+    def recover(self, error: object) -> bool:
+        """Learn from a provider's answer that the last request was too large.
+
+        True: the next pass runs whatever rests or is skipped, and makes history fit what the
+        provider takes. False: the error says something else, or no shorter request would help.
+        """
+        refused = read_overflow_error(error)
+        if refused is None:
+            return False
+        state = self.state
+        lesson = lesson_of(
+            refused,
+            learnt=state.learnt,
+            factor=state.factor,
+            sent=state.sent,
+            limit=self.limit,
+            reserve=self.config.reserve_output,
+        )
+        if lesson is None:
+            self.logger.warning(
+                "The answer alone was to get %s of the %s tokens that the model takes; ask for "
+                "less.",
+                refused.output_tokens,
+                refused.limit_tokens,
+            )
+            return False
+        self.state = msgspec.structs.replace(
+            state,
+            learnt=lesson.learnt,
+            factor=lesson.factor,
+            reported=lesson.reported if lesson.reported is not None else state.reported,
+        )
+        self.logger.warning(
+            "The provider refused a request as too large; the next one is made to fit: %s",
+            refused.message,
+        )
+        return True
+
+    def note_sent(self, sent: Sent) -> None:
+        """What the request was that is about to be made: reports and refusals are about it."""
+        self.state = msgspec.structs.replace(
+            self.state,
+            sent=sent,
+            learnt=msgspec.structs.replace(self.state.learnt, recovering=False),
         )
 
     def report_usage(self, tokens: float) -> None:
@@ -184,8 +267,9 @@ class Janitor:
         """
         reported = check_usage(tokens)
         state = self.state
-        factor = self.gauge.corrected(state.factor, counted=state.counted, reported=reported)
-        self.state = msgspec.structs.replace(state, reported=reported, factor=factor, counted=None)
+        counted = None if state.sent is None else state.sent.tokens
+        factor = self.gauge.corrected(state.factor, counted=counted, reported=reported)
+        self.state = msgspec.structs.replace(state, reported=reported, factor=factor, sent=None)
 
     # The pass
 
@@ -207,8 +291,12 @@ class Janitor:
         forced: bool = False,
         signal: Any = None,
         emit: Emit | None = None,
+        decided: OverflowResult | None = None,
+        only_fit: bool = False,
     ) -> JanitorTurn:
         """One pass on scratch: budget, strategy, archive, hooks.
+
+        With `decided` the answer is there already; with `only_fit` no strategy is asked.
 
         What the strategy or a hook raises reaches the caller, and the janitor is as it was.
         """
@@ -222,6 +310,8 @@ class Janitor:
             signal=signal,
             emit=emit,
             now=self._clock(),
+            decided=decided,
+            only_fit=only_fit,
         )
         outer, self._active = self._active, work
         try:
@@ -242,6 +332,9 @@ class Janitor:
         """A pass that is published at once: for use without a chef."""
         turn = await self.begin(history, overhead=overhead, forced=forced, signal=signal, emit=emit)
         turn.publish()
+        self.note_sent(
+            Sent(tokens=self.count(turn.result.history) + overhead, messages=turn.result.history)
+        )
         return turn.result
 
     def overflow_sync(self, history: Sequence[Message], **options: Any) -> OverflowResult:
@@ -282,7 +375,7 @@ class Janitor:
             reported=None if taken else state.reported,
             skip_next=done.skip_next,
             breaker=breaker,
-            counted=done.counted,
+            factor=max(state.factor, done.factor),
         )
         if not done.result.changed:
             return
@@ -337,6 +430,10 @@ class Janitor:
             snapshot["breaker_opened_at"] = state.breaker.opened_at
         if state.factor != 1.0:
             snapshot["calibration"] = state.factor
+        if state.learnt != Learnt():
+            snapshot["learnt"] = msgspec.to_builtins(state.learnt)
+        if state.sent is not None:
+            snapshot["counted"] = state.sent.tokens
         return snapshot
 
     def restore_state(self, snapshot: Mapping[str, Any]) -> None:
@@ -364,6 +461,8 @@ class Janitor:
                     opened_at=opened_at if opened_at is not None or failures < 3 else self._clock(),
                 ),
                 factor=float(read("calibration") or 1.0),
+                learnt=msgspec.convert(read("learnt") or {}, Learnt),
+                sent=None if (counted := read("counted")) is None else Sent(tokens=counted),
             )
         )
         strategy = read("strategy")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
 from context_chef.bridge import settle
-from context_chef.errors import AsyncRequiredError, SettingsError
+from context_chef.errors import AsyncRequiredError, SettingsError, WindowFullError
 from context_chef.events import Compressed, CompressStarted, Event
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import read_messages
@@ -27,9 +27,14 @@ from context_chef.selection.mend import mended
 from context_chef.selection.strategy import Logger, OverflowStrategy
 from context_chef.selection.summary_message import render_summary_message
 from context_chef.selection.trigger import Gauge
+from context_chef.selection.weight import lighter
 
 if TYPE_CHECKING:  # the janitor's state is its own file's business; here it is only read
     from context_chef.selection.janitor import JanitorState
+
+
+_SPARE: Final = 0.95
+"""After a refusal the request is fitted to this share of the room: counts are never quite exact."""
 
 
 class BeforeCompress(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +79,8 @@ class OverflowPass:
         signal: Any,
         emit: Callable[[Event], Awaitable[object]] | None,
         now: float,
+        decided: OverflowResult | None = None,
+        only_fit: bool = False,
     ) -> None:
         self._parts = parts
         self._strategy = strategy
@@ -84,14 +91,21 @@ class OverflowPass:
         self._signal = signal
         self._emit = emit
         self._now = now
+        self._decided = decided
+        self._only_fit = only_fit
+        self._limit = parts.gauge.limit(state.learnt)
+        self._factor = state.factor
         self._reported = state.reported
+        if state.learnt.recovering and state.reported is not None:
+            self._factor = self._corrected_at_last(state.reported)
         self.report_at_start = state.reported
         self.lineage: WindowLineage = state.lineage
         self.skip_next = state.skip_next
         self.consumed_report = False
         self.failed = self.succeeded = False
         self.published = False
-        self.counted: float | None = None
+        self.uris: dict[int, str] = {}
+        """Where what left is stored, by the identity of the message."""
         self.strategy_result: OverflowResult | None = None
         self.result: OverflowResult = self._idle(None)
 
@@ -99,15 +113,31 @@ class OverflowPass:
         """Do the pass. Afterwards `result` holds its outcome."""
         result = await self._decide()
         self.result = await self._land(result) if result.changed else result
-        if self._parts.overflow.oversize != "send":
+        if self._parts.overflow.oversize != "send" or self._state.learnt.recovering:
             await self._fit()
-        self.counted = self._parts.gauge.counted(
-            self.result.history, overhead=self._overhead, factor=self._state.factor
-        )
+
+    async def refit(self, overhead: float) -> None:
+        """Fit the result once more, with what really stands around it. No strategy is asked."""
+        self._overhead = overhead
+        await self._fit()
+
+    @property
+    def factor(self) -> float:
+        """What our counts are multiplied by, as this pass knows it."""
+        return self._factor
+
+    def _corrected_at_last(self, reported: float) -> float:
+        """A refusal's size that no count of ours was there for is compared with this request's."""
+        counted = self._parts.gauge.counted(self._history, overhead=self._overhead)
+        return max(self._factor, reported / counted) if counted else self._factor
 
     async def _decide(self) -> OverflowResult:
         """The strategy's answer, or why it was not asked."""
         state, parts = self._state, self._parts
+        if self._only_fit:
+            return self._idle("vetoed")
+        if self._decided is not None:
+            return self._decided
         waiting = bool(self._history) and abilities.pending(self._strategy)
         if state.breaker.open and not waiting and not self._may_try():
             if self._forced:
@@ -122,6 +152,8 @@ class OverflowPass:
             budget = self._read()
         if budget is None:
             return self._idle(reason)
+        if budget.current > self._limit:
+            self._check_least()
         if self._futile(budget) and not waiting:
             parts.logger.warning(
                 "The request is over its trigger by what is not history (%d tokens of %d): "
@@ -134,13 +166,14 @@ class OverflowPass:
 
     def _may_try(self) -> bool:
         cooldown = self._parts.config.breaker_cooldown_seconds
-        return self._forced or self._state.breaker.may_try(self._now, cooldown)
+        urgent = self._forced or self._state.learnt.recovering
+        return urgent or self._state.breaker.may_try(self._now, cooldown)
 
     def _verdict(self) -> tuple[Budget | None, str | None]:
         """The budget when there is something to do, else why there is not."""
         if not self._history:
             return None, "empty_history" if self._forced else "within_budget"
-        if self.skip_next and not self._forced:
+        if self.skip_next and not self._forced and not self._state.learnt.recovering:
             self.skip_next = False
             return None, "within_budget"
         self.skip_next = False
@@ -155,14 +188,24 @@ class OverflowPass:
             self._history,
             overhead=self._overhead,
             reported=self._reported,
-            factor=self._state.factor,
+            factor=self._factor,
+            learnt=self._state.learnt,
         )
+
+    def _check_least(self) -> None:
+        """Refuse before anything is paid for, when even the least that has to be sent is too much.
+
+        Raises WindowFullError.
+        """
+        if self._parts.overflow.oversize == "clip" or self._state.learnt.recovering:
+            room = self._limit / self._factor - self._overhead
+            self._fitted_once(self._history, room, None)
 
     def _futile(self, budget: Budget) -> bool:
         """Whether history cannot be what is too much, while everything still fits the window."""
         return (
             not self._forced
-            and self._overhead * self._state.factor >= budget.trigger
+            and self._overhead * self._factor >= budget.trigger
             and budget.current <= budget.limit
         )
 
@@ -262,14 +305,14 @@ class OverflowPass:
         return landed
 
     def _open_window(self) -> None:
-        self.lineage = self._state.lineage.advance(self._parts.new_window_id())
+        self.lineage = self.lineage.advance(self._parts.new_window_id())
         self.skip_next = self._parts.overflow.keep == "caller"
 
     async def _store(self, span: Sequence[Message]) -> str | None:
         if self._parts.archive is None:
             return None
         try:
-            return await store_span(self._parts.archive, span)
+            uri = await store_span(self._parts.archive, span)
         except AsyncRequiredError:
             raise
         except Exception as error:  # noqa: BLE001  # a user's archive may raise anything
@@ -277,6 +320,8 @@ class OverflowPass:
                 "The archive failed; the pass lands without a citation: %r", error
             )
             return None
+        self.uris.update((id(message), uri) for message in span)
+        return uri
 
     async def _tell_landed(self, result: OverflowResult) -> None:
         if result.summary is not None and result.history:
@@ -302,17 +347,18 @@ class OverflowPass:
 
     async def _fit(self) -> None:
         """Whatever the strategy did: what is sent fits the window."""
-        limit, factor = self._parts.gauge.limit, self._state.factor
+        limit = self._limit
         history = self.result.history
         count = self._parts.counter.count_messages
-        if math.isinf(limit) or not history:
+        room = limit / self._factor - self._overhead
+        heavy = self._lightened(history, None)
+        if not history or (not heavy and (math.isinf(limit) or count(history) <= room)):
             return
-        room = limit / factor - self._overhead
-        if count(history) <= room:
-            return
-        if self._parts.overflow.oversize == "refuse":
+        if self._parts.overflow.oversize == "refuse" and not self._state.learnt.recovering:
             raise refusal(history, limit=limit, overhead=self._overhead, count=count)
-        fitted, uri = await self._fitted(history, room, limit)
+        fitted, uri = await self._fitted(history, room)
+        if fitted.history == history:
+            return
         if not self.result.changed:
             self._open_window()
         before = self.result
@@ -326,34 +372,55 @@ class OverflowPass:
             summary=before.summary if _head_stands(before, fitted.history) else None,
             changed=True,
             reason=before.reason if before.changed else "clipped",
-            clipped=len(fitted.clipped),
+            clipped=before.clipped + len(fitted.clipped),
             archive_uri=before.archive_uri or uri,
         )
         self._parts.logger.warning(
-            "History did not fit the window of %d tokens: %d messages were shortened and %d left.",
-            limit,
+            "History did not fit the window of %s tokens: %d messages were shortened and %d left.",
+            f"{limit:.0f}",
             len(fitted.clipped),
             len(fitted.dropped),
         )
         if not before.changed:
             await self._tell_landed(self.result)
 
-    async def _fitted(
-        self, history: tuple[Message, ...], room: float, limit: float
-    ) -> tuple[Fitted, str | None]:
+    def _lightened(self, history: Sequence[Message], uri: str | None) -> dict[int, Message]:
+        """Lighter forms of what weighs more than the provider has taken."""
+        learnt = self._state.learnt
+        if learnt.bytes is None and learnt.characters is None:
+            return {}
+        return lighter(history, most_bytes=learnt.bytes, longest=learnt.characters, uri=uri)
+
+    def _fitted_once(self, history: tuple[Message, ...], room: float, uri: str | None) -> Fitted:
+        """The history that fits, with some room to spare where a request was refused."""
+        share = _SPARE if self._state.learnt.recovering else 1.0
+        for part in sorted({share, 1.0}):
+            try:
+                return fit_history(
+                    history,
+                    room=room * part,
+                    limit=self._limit / self._factor,
+                    overhead=self._overhead,
+                    count=self._parts.counter.count_messages,
+                    uri=uri,
+                    lightened=self._lightened(history, uri),
+                )
+            except WindowFullError:
+                if part == 1.0:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _fitted(self, history: tuple[Message, ...], room: float) -> tuple[Fitted, str | None]:
         """The history that fits, its originals stored and cited."""
-        count = self._parts.counter.count_messages
         uri: str | None = None
-        fitted = fit_history(history, room=room, limit=limit, overhead=self._overhead, count=count)
+        fitted = self._fitted_once(history, room, None)
         # The address takes room itself, which may push out one more: until what left is stored.
         for _ in range(4):
             found = await self._store(fitted.left)
             if found is None:
                 return fitted, uri
             uri = found
-            again = fit_history(
-                history, room=room, limit=limit, overhead=self._overhead, count=count, uri=uri
-            )
+            again = self._fitted_once(history, room, uri)
             stored = {id(message) for message in fitted.left}
             fitted = again
             if all(id(message) in stored for message in again.left):

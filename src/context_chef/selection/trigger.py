@@ -11,6 +11,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.window import Budget
 from context_chef.selection.counting import Counter
 from context_chef.selection.janitor_config import JanitorConfig
+from context_chef.selection.learnt import Learnt
 
 _PLAUSIBLE: Final = (0.5, 2.5)
 """A report outside these shares of our count was of another request: it corrects nothing."""
@@ -22,8 +23,11 @@ class Gauge:
     def __init__(self, config: JanitorConfig, counter: Counter) -> None:
         self._config = config
         self._counter = counter
-        self.limit = config.context_window - config.reserve_output
-        self.trigger = self.limit * config.trigger_ratio
+        self._limit = config.context_window - config.reserve_output
+
+    def limit(self, learnt: Learnt) -> float:
+        """The room for a request: as configured, or as the provider taught where that is less."""
+        return self._limit if learnt.tokens is None else min(self._limit, learnt.tokens)
 
     def read(
         self,
@@ -32,10 +36,13 @@ class Gauge:
         overhead: float = 0,
         reported: float | None = None,
         factor: float = 1.0,
+        learnt: Learnt,
     ) -> Budget:
         """The budget of a request with this history and `overhead` tokens around it."""
         current = self._current(history, overhead, reported, factor)
-        return Budget(limit=self.limit, current=_plain(current), trigger=_plain(self.trigger))
+        limit = self.limit(learnt)
+        trigger = limit * self._config.trigger_ratio
+        return Budget(limit=_plain(limit), current=_plain(current), trigger=_plain(trigger))
 
     def counted(
         self, history: Sequence[Message], *, overhead: float = 0, factor: float = 1.0
@@ -44,10 +51,10 @@ class Gauge:
         return (self._counter.count_messages(history) + overhead) * factor
 
     def corrected(self, factor: float, *, counted: float | None, reported: float) -> float:
-        """The factor after a report on a request that we had counted."""
+        """The factor after a report on a request of which we had counted so many tokens."""
         if not self._counter.calibrates or not counted:
             return factor
-        ratio = reported / (counted / factor)
+        ratio = reported / counted
         if not _PLAUSIBLE[0] <= ratio <= _PLAUSIBLE[1]:
             return factor
         # Counting too little is the dangerous side: up at once, down by halves.
