@@ -28,7 +28,13 @@ from context_chef.pipeline.cancellation import check_token
 from context_chef.pipeline.compiler import run_stages
 from context_chef.pipeline.queue import CompileQueue
 from context_chef.pipeline.state import ChefState, CompileInputs
-from context_chef.pipeline.turn import CacheSetting, CompileTurn, TailMode, TransformToolResult
+from context_chef.pipeline.turn import (
+    CacheSetting,
+    CompileTurn,
+    TailMode,
+    ToolChanges,
+    TransformToolResult,
+)
 from context_chef.placement.announcements import Announcement, announced, announcement
 from context_chef.placement.dynamic_state import dynamic_state
 from context_chef.placement.guardrails import Guardrails, guardrails
@@ -75,6 +81,7 @@ class ContextChef:
         profiles: Profiles = (),
         tail: TailMode = "auto",
         cache: CacheSetting = None,
+        tool_changes: ToolChanges = "report",
         cache_audit: bool = False,
         pipeline_checks: bool = False,
         preserve_thinking_as_text: bool = False,
@@ -407,6 +414,7 @@ class ContextChef:
             inputs = CompileInputs(
                 state=msgspec.structs.replace(self._state, skill=self._wiring.skills.active),
                 tools=self._wiring.visible_tools(),
+                tool_repairs=self._wiring.pruner.repairs,
                 toolkit_directory=self._wiring.toolkit_directory(),
                 target=target,
                 model=model if model is not None else self._parts.settings.model,
@@ -446,6 +454,7 @@ class ContextChef:
             transcript=msgspec.structs.replace(captured.transcript, folds=folds),
             sent_tails=tuple(tail for tail in now.sent_tails if tail.after <= len(items)),
             sent_prefixes=now.sent_prefixes,
+            sent_requests=now.sent_requests,
             cache_anchor=now.cache_anchor,
             handoff_noticed=now.handoff_noticed,
             new_contexts_done=now.new_contexts_done,
@@ -470,6 +479,7 @@ class ContextChef:
                 transcript=transcript,
                 sent_tails=sent,
                 sent_prefixes=new.sent_prefixes,
+                sent_requests=new.sent_requests,
                 cache_anchor=new.cache_anchor if changed_at is None else None,
                 handoff_noticed=new.handoff_noticed,
                 new_contexts_done=max(now.new_contexts_done, new.new_contexts_done),

@@ -76,6 +76,7 @@ class ChefOptions:
     profiles: Any = ()
     tail: str = "auto"
     cache: str | None = None
+    tool_changes: str = "report"
     cache_audit: bool = False
     pipeline_checks: bool = False
     preserve_thinking_as_text: bool = False
@@ -103,6 +104,7 @@ class ChefOptions:
         one_of("skill_placement", self.skill_placement, ("after_system", "tail"))
         one_of("tail", self.tail, ("auto", "replace", "append"))
         one_of("cache", self.cache, (None, "auto"))
+        one_of("tool_changes", self.tool_changes, ("report", "inline"))
         for name in ("cache_audit", "pipeline_checks", "preserve_thinking_as_text"):
             flag(name, getattr(self, name))
         for name in (
@@ -243,6 +245,7 @@ class Wiring:
             profiles=read_profiles(options.profiles),
             tail=cast(Any, options.tail),
             cache=cast(Any, options.cache),
+            tool_changes=cast(Any, options.tool_changes),
             cache_audit=options.cache_audit,
             pipeline_checks=options.pipeline_checks,
             skill_placement=cast(Any, options.skill_placement),

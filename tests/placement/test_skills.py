@@ -108,9 +108,8 @@ def test_a_snapshot_restores_by_name_or_from_its_own_words() -> None:
         return shelf.active
 
     assert restored([newer]) == newer
-    assert restored([newer], prefer="snapshot") == Skill(
-        name="plan", description="new", instructions="PLAN"
-    )
+    assert restored([newer], prefer="snapshot") == PLAN
+    assert restored([], prefer="snapshot") == PLAN
     assert restored([]) == Skill(name="plan", instructions="PLAN")
     with pytest.raises(SettingsError, match="`prefer`"):
         restored([], prefer="newest")

@@ -28,6 +28,25 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where it can be read, when it is out."""
 
 
+PrefixPart: TypeAlias = Literal[
+    "tool-added", "tool-removed", "tool-changed", "tools-reordered", "system", "skill", "model"
+]
+
+
+class PrefixChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something at the front of the request that is not what it was in the last one."""
+
+    what: PrefixPart
+    name: str | None = None
+    """The tool, or the source as in `Span.source`."""
+    rebilled_tokens: int = 0
+    """Tokens that the last request held as well and that stand behind the change: a prompt cache
+    does not serve them. Changes of one compile overlap: their costs are not to be added up."""
+    kept: bool = False
+    """The change was made in a way that leaves the cached prefix alone."""
+    message: str = ""
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What a compile put where, what it mended and what it could not carry."""
 
@@ -37,6 +56,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     repairs: tuple[Repair, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     budget: Budget | None = None
+    prefix_changes: tuple[PrefixChange, ...] = ()
+    """What changed at the front since the last request for this target, and what that costs."""
+
+    @property
+    def rebilled_tokens(self) -> int:
+        """Tokens that a prompt cache cannot serve because something in front of them changed."""
+        return max((change.rebilled_tokens for change in self.prefix_changes), default=0)
 
     @property
     def tokens(self) -> int:
@@ -58,4 +84,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             **msgspec.to_builtins(self),
             "tokens": self.tokens,
             "sections": self.sections,
+            "rebilled_tokens": self.rebilled_tokens,
         }

@@ -17,6 +17,7 @@ from context_chef.errors import SettingsError
 from context_chef.events import CompileStarted, CompressEnded, InvariantBroken
 from context_chef.ir.message import Message
 from context_chef.pipeline.cancellation import raise_if_cancelled
+from context_chef.pipeline.tool_changes import inline_tools, plan_tools, with_settled_changes
 from context_chef.pipeline.turn import CompileTurn, ToolResultInfo
 from context_chef.pipeline.window_steps import appends, with_sent_tails
 from context_chef.placement.announcements import HANDOFF_ID, Announcement
@@ -48,6 +49,7 @@ async def start(turn: CompileTurn) -> None:
             turn.target_name,
         )
     _open_window(turn)
+    plan_tools(turn)
 
 
 def _find_target(turn: CompileTurn) -> None:
@@ -172,6 +174,8 @@ async def overflow(turn: CompileTurn) -> None:
         await settle(handler(context))
     if turn.state.sent_tails and appends(turn):
         turn.history = with_sent_tails(turn)
+    if turn.tool_changes:
+        turn.history = with_settled_changes(turn)
 
 
 async def _vetoed(turn: CompileTurn, overhead: float) -> bool:
@@ -240,4 +244,8 @@ def _overhead(turn: CompileTurn) -> float:
         if tail.after > folded
     ]
     fixed = janitor.count(messages) if messages else 0
-    return fixed + janitor.count_tools(turn.inputs.tools) + state.last_volatile_tokens
+    return (
+        fixed
+        + janitor.count_tools((*turn.inputs.tools, *inline_tools(turn)))
+        + state.last_volatile_tokens
+    )

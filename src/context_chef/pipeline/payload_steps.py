@@ -19,6 +19,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.payload import CompileMeta, Payload
 from context_chef.pipeline import finished, reporting
 from context_chef.pipeline.binding import bind_thinking
+from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.placement.cache import CachePlan, audit_breakpoints, place_breakpoints
 from context_chef.selection.server import anthropic_server_context_management
@@ -35,6 +36,7 @@ async def adapt(turn: CompileTurn) -> None:
         await _adapt_wire(turn, turn.adapter)
     else:
         await _adapt_custom(turn)
+    remember_request(turn)
     handlers = slots.handlers(after_adapt)
     if handlers:
         context = AfterAdapt(payload=cast(Payload, turn.payload), target=turn.target_name)
@@ -70,7 +72,8 @@ async def done(turn: CompileTurn) -> None:
 
 async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     target = cast(Provider, turn.target_name)
-    converted = convert_tools(turn.inputs.tools, target=target, profile=turn.profile)
+    every = (*turn.inputs.tools, *inline_tools(turn))
+    converted = convert_tools(every, target=target, profile=turn.profile)
     sendable = make_sendable(
         turn.messages,
         target=target,
@@ -80,6 +83,9 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     )
     turn.tool_names = {wire: name for wire, name in converted.back.items() if wire != name}
     turn.repairs.extend(sendable.repairs)
+    # The adapter tells of the list; these are the definitions in the conversation.
+    inline = tuple(f"tools[{place}]" for place in range(len(turn.inputs.tools), len(every)))
+    turn.repairs.extend(repair for repair in converted.repairs if repair.where.startswith(inline))
     request = AdaptRequest(
         messages=_bound(turn, sendable.messages),
         tools=turn.inputs.tools,
@@ -168,7 +174,9 @@ def _mark_cache(turn: CompileTurn) -> None:
 def _transcript_offset(turn: CompileTurn) -> int:
     """What to add to a transcript index to get the index of the same message in the window."""
     transcript = turn.transcript
-    extra = sum(1 for message in turn.messages if turn.sources.get(id(message)) == "sent_tail")
+    extra = sum(
+        1 for message in turn.messages if turn.sources.get(id(message)) in ("sent_tail", SOURCE)
+    )
     head = len(transcript.window) - (len(transcript.items) - transcript.folded)
     return turn.history_start + head - transcript.folded + extra
 

@@ -10,6 +10,7 @@ from context_chef.ir.blocks import Block, Media, Opaque, RedactedThinking, Text,
 from context_chef.ir.message import Message
 from context_chef.ir.report import Place, Report, Span
 from context_chef.pipeline import finished
+from context_chef.pipeline.tool_changes import prefix_changes
 from context_chef.pipeline.turn import CompileTurn
 
 _PREVIEW = 60
@@ -23,9 +24,10 @@ def report_of(turn: CompileTurn) -> Callable[[], Report]:
             target=turn.target_name,
             model=turn.inputs.model,
             spans=(*_tool_spans(turn), *_message_spans(turn), *_evicted_spans(turn)),
-            repairs=tuple(turn.repairs),
+            repairs=(*turn.inputs.tool_repairs, *turn.repairs),
             diagnostics=(*turn.diagnostics, *finished.refused(turn)),
             budget=turn.budget,
+            prefix_changes=prefix_changes(turn),
         )
 
     return report

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from context_chef.ir.diagnostics import Repair
+from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 from context_chef.ir.transcript import Transcript
 from context_chef.pipeline.binding import SentPrefixes
+from context_chef.pipeline.sent_request import SentRequest
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.dynamic_state import DynamicState
 from context_chef.placement.guardrails import Guardrails
@@ -33,6 +38,8 @@ class ChefState(msgspec.Struct, frozen=True, kw_only=True):
     """Tails that stand in the conversation for good (`tail="append"`)."""
     sent_prefixes: SentPrefixes = SentPrefixes()
     """What stood in front of every thinking block when it was made."""
+    sent_requests: Mapping[str, SentRequest] = EMPTY
+    """What the last request for each target began with."""
     last_volatile_tokens: float = 0
     """What memory and injected context took in the last request: this one's are not known yet."""
     cache_anchor: int | None = None
@@ -53,3 +60,5 @@ class CompileInputs(msgspec.Struct, frozen=True, kw_only=True):
     target: object
     model: str | None
     signal: object
+    tool_repairs: tuple[Repair, ...] = ()
+    """What was mended in the definitions when they were registered."""

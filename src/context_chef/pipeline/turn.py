@@ -17,6 +17,7 @@ from context_chef.ir.payload import Payload
 from context_chef.ir.transcript import Transcript
 from context_chef.ir.window import Budget, OverflowResult
 from context_chef.persistence.memory import Memory, MemoryArtifacts
+from context_chef.pipeline.sent_request import SentRequest, ToolChange
 from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.tail import TailParts
@@ -25,6 +26,7 @@ from context_chef.selection.janitor import Janitor, JanitorTurn
 from context_chef.slots import SlotBoard
 
 TailMode: TypeAlias = Literal["auto", "replace", "append"]
+ToolChanges: TypeAlias = Literal["report", "inline"]
 CacheSetting: TypeAlias = Literal["auto"] | None
 TransformToolResult: TypeAlias = Callable[[str, "ToolResultInfo"], MaybeAwaitable[str]]
 Offload: TypeAlias = Callable[
@@ -49,6 +51,7 @@ class CompileSettings:
     profiles: Any = ()
     tail: TailMode = "auto"
     cache: CacheSetting = None
+    tool_changes: ToolChanges = "report"
     cache_audit: bool = False
     pipeline_checks: bool = False
     skill_placement: Literal["after_system", "tail"] = "after_system"
@@ -138,6 +141,12 @@ class CompileTurn:
     tail: TailParts = field(default_factory=TailParts)
     adapted: Adapted | None = None
     payload: Payload | None = None
+    sent_before: SentRequest | None = None
+    """What the last request for this target began with."""
+    tool_changes: tuple[ToolChange, ...] = ()
+    """What of the tools is said in the conversation."""
+    settled_changes: int = 0
+    """How many of these stand in front of an answer already."""
     tool_names: Mapping[str, str] = field(default_factory=dict[str, str])
     repairs: list[Repair] = field(default_factory=list[Repair])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])

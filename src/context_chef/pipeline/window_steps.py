@@ -14,6 +14,7 @@ from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
 from context_chef.ir.rows import read_messages
 from context_chef.pipeline import invariants
+from context_chef.pipeline.tool_changes import say_new_changes
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.placement.announcements import Announcement, by_channel, render_announcements
 from context_chef.placement.assembler import Sandwich
@@ -83,6 +84,7 @@ async def tail(turn: CompileTurn) -> None:
         _append_tail(turn, parts, system)
     else:
         _replace_tail(turn, parts, system)
+    say_new_changes(turn)
     if turn.parts.settings.pipeline_checks:
         await invariants.check_tail(turn, before, turn.messages)
 

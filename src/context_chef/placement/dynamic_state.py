@@ -114,7 +114,27 @@ def _builtins(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json")
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=_foreign)
+    plain = msgspec.to_builtins(
+        value, str_keys=True, enc_hook=_foreign, builtin_types=(bytes, bytearray, memoryview)
+    )
+    _refuse_bytes(plain, "$")
+    return plain
+
+
+def _refuse_bytes(value: Any, path: str) -> None:
+    """Bytes are no text: as base64 they would cost tokens and come back as something else."""
+    if isinstance(value, dict):
+        for key, item in cast(dict[str, Any], value).items():
+            _refuse_bytes(item, f"{path}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(cast(list[Any], value)):
+            _refuse_bytes(item, f"{path}[{index}]")
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        raise InputError(
+            "a state holds JSON-like values, not bytes; encode them as text, or keep them in the "
+            "store and name their address.",
+            path=path,
+        )
 
 
 def _foreign(value: Any) -> Any:

@@ -125,38 +125,54 @@ class SkillShelf:
         return self._active
 
     def snapshot_state(self) -> dict[str, Any]:
-        """Name and instructions of the active skill, as plain data."""
+        """What is registered and what is active, as plain data."""
         active = self._active
-        return {
+        state: dict[str, Any] = {
             "active_skill_name": active.name if active else None,
             "skill_instructions": active.instructions if active else None,
         }
+        if active is not None:
+            state["active_skill"] = skill_fields(active)
+        if self._skills:
+            state["skills"] = [skill_fields(skill) for skill in self._skills]
+        return state
 
     def restore_state(
         self, state: Mapping[str, Any], *, prefer: Literal["registry", "snapshot"] = "registry"
     ) -> None:
-        """Take up the active skill of a snapshot.
+        """Take up the skills of a snapshot. One that cannot be read changes nothing.
 
-        The registered skill of that name, when there is one; with `prefer="snapshot"` it speaks
-        the words of the snapshot, so that a changed file does not change a restored session.
-        Without one, a skill of that name with the instructions of the snapshot and nothing else.
+        With `prefer="registry"` the skills that are registered here stay, and speak their present
+        words; a name that is not among them is a skill of that name with the instructions of the
+        snapshot and nothing else. Where none are registered those of the snapshot are.
+
+        With `prefer="snapshot"` everything is as it was, so that a changed file does not change a
+        restored session. A snapshot of another implementation holds only name and instructions.
         """
         if prefer not in ("registry", "snapshot"):
             raise SettingsError(
                 f"`prefer` cannot be {prefer!r}. {nearest(prefer, ('registry', 'snapshot'))}"
             )
+        saved = _saved(state)
+        active = self._restored(state, prefer)
+        if saved is not None and (prefer == "snapshot" or not self._skills):
+            self._skills = saved
+        self._active = active
+
+    def _restored(self, state: Mapping[str, Any], prefer: str) -> Skill | None:
         name, instructions = state.get("active_skill_name"), state.get("skill_instructions")
         if not isinstance(name, str):
-            self._active = None
-            return
+            return None
+        whole = state.get("active_skill")
+        if prefer == "snapshot" and isinstance(whole, Mapping):
+            return read_skill(cast(Mapping[str, Any], whole), path="$.skill.active_skill")
         words = instructions if isinstance(instructions, str) else None
         known = next((skill for skill in self._skills if skill.name == name), None)
         if known is None:
-            self._active = None if words is None else Skill(name=name, instructions=words)
-        elif prefer == "snapshot" and words is not None:
-            self._active = msgspec.structs.replace(known, instructions=words)
-        else:
-            self._active = known
+            return None if words is None else Skill(name=name, instructions=words)
+        if prefer == "snapshot" and words is not None:
+            return msgspec.structs.replace(known, instructions=words)
+        return known
 
     def _find(self, name: str) -> Skill:
         for skill in self._skills:
@@ -167,6 +183,16 @@ class SkillShelf:
             f"No skill is registered as {name!r}. Registered: {names}. "
             "Register it first, or activate a `Skill` itself."
         )
+
+
+def _saved(state: Mapping[str, Any]) -> tuple[Skill, ...] | None:
+    skills = state.get("skills")
+    if not isinstance(skills, (list, tuple)):
+        return None
+    return tuple(
+        read_skill(skill, path=f"$.skill.skills[{index}]")
+        for index, skill in enumerate(cast(Sequence[Any], skills))
+    )
 
 
 def _given(skill: SkillLike | None) -> Skill | None:
