@@ -54,7 +54,9 @@ def rules(history: list[Message], target: str = "anthropic", model: str | None =
 def test_what_is_fine_stays_the_same_object(target: str) -> None:
     history = [Q, call("a", "b"), result("a"), result("b"), Message.assistant("ok"), Q]
 
-    mended = sendable(history, target)  # type: ignore[arg-type]  # a target's name
+    model = "gemini-2.5-pro" if target == "gemini" else None  # one that wants no signatures
+
+    mended = sendable(history, target, model)  # type: ignore[arg-type]  # a target's name
 
     assert mended.repairs == ()
     assert all(a is b for a, b in zip(mended.messages, history, strict=True))
@@ -300,6 +302,12 @@ def test_gemini_signatures_stay_as_they_are() -> None:
     history = [Q, Message.assistant(tool_calls=calls), result("a"), result("b")]
 
     assert sendable(history, "gemini", "gemini-3.8-flash") == (tuple(history), ())
+
+
+def test_a_model_that_nobody_knows_may_be_one_that_wants_signatures() -> None:
+    history = [Q, call("a"), result("a")]
+
+    assert sendable(history, "gemini").messages[1].tool_calls[0].signature == SKIP_SIGNATURE
 
 
 def test_older_gemini_models_get_no_stand_in() -> None:
