@@ -12,6 +12,9 @@ DATA = Path(os.environ.get("CONTEXT_CHEF_DATA") or ROOT.parent / "shared" / "dat
 TOOLS = DATA.parent / "tools"
 HAVE_DATA = DATA.is_dir()
 
+if os.environ.get("CONTEXT_CHEF_REQUIRE_DATA") and not HAVE_DATA:
+    raise RuntimeError(f"the shared data has to be there and is not: {DATA} is no folder")
+
 needs_data = pytest.mark.skipif(
     not HAVE_DATA, reason="the shared data is absent; set CONTEXT_CHEF_DATA to its folder"
 )

@@ -130,7 +130,7 @@ def _with_system(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     body = dict(cast(Mapping[str, Any], value))
-    if not isinstance(body.get("system"), str):
+    if not isinstance(body.get("system"), str) or not isinstance(body.get("messages"), list):
         return body
     system = {"role": "system", "content": body.pop("system")}
     return {**body, "messages": [system, *body["messages"]]}

@@ -96,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _load(name: str) -> Any:
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read {name}: {reason}.") from error
