@@ -100,7 +100,8 @@ def test_any_recording_becomes_a_request_for_any_provider(
         assert [word for word in said if text in word], text
     shown = capsys.readouterr().out
     assert f"{source.split(' ')[0]} → {target}: " in shown
-    assert "Where the tokens go" in shown and "payload written to" in shown
+    assert "Where the tokens go" in shown
+    assert "payload written to" in shown
 
 
 def test_the_format_can_be_named(tmp_path: Path) -> None:
@@ -131,14 +132,15 @@ def test_the_report_shows_every_span(tmp_path: Path, capsys: pytest.CaptureFixtu
     written(tmp_path, CHAT, "--target", "openai", "--report")
     shown = capsys.readouterr().out
     assert "Every span" in shown
-    assert "tool" in shown and "on the" in shown
+    assert "on the" in shown
 
 
 def test_what_was_mended_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     payload = written(tmp_path, CHAT[:3], "--target", "openai")
     assert payload["messages"][-1]["role"] == "tool"
     shown = " ".join(capsys.readouterr().out.split())
-    assert "mended: " in shown and "c1" in shown
+    assert "mended: " in shown
+    assert "c1" in shown
 
 
 def test_a_window_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +152,7 @@ def test_a_window_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ]
     payload = written(tmp_path, spaced[:-1], "--target", "openai", "--window", "4000")
     assert len(payload["messages"]) < 39
-    assert "question 19" in words(payload["messages"])[-1] or "question 19" in str(payload)
+    assert "question 19" in words(payload["messages"])[-1]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,8 @@ def test_what_cannot_be_read_is_named_and_nothing_is_written(
     source.write_text(content, "utf-8")
     assert main(["compile", str(source), "--target", "openai", "--out", str(out)]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("context-chef: ") and complaint in said
+    assert said.startswith("context-chef: ")
+    assert complaint in said
     assert not out.exists()
 
 
@@ -205,5 +208,5 @@ def test_the_shipped_example_runs_as_the_readme_says(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     payload = json.loads(out.read_bytes())
-    assert payload["model"] == "claude-sonnet-4-5" and payload["max_tokens"] > 0
+    assert payload["system"][0]["text"].startswith("You are a careful engineer")
     assert payload["messages"][0]["role"] == "user"
