@@ -24,6 +24,9 @@ _TARGETS = {
 _PROVIDERS = ("anthropic", "bedrock", "openai", "azure", "google", "vertex")
 """Who serves the provider's own API. Others only imitate it, with keys and gaps of their own."""
 
+_NOT_GENERATING = re.compile(r"count_?tokens|cachedContents", re.IGNORECASE)
+"""Endpoints that take less than a request for an answer, or something else."""
+
 HAVE_CHECKER = (TOOLS / "provider_check").is_dir()
 needs_checker = pytest.mark.skipif(
     not (HAVE_DATA and HAVE_CHECKER), reason="the shared data or provider_check is absent"
@@ -37,7 +40,7 @@ class Recorded(NamedTuple):
     model: str | None
     accepted: bool
     genuine: bool
-    """Served by the provider itself."""
+    """A request for an answer, served by the provider itself."""
     error: str
 
     @property
@@ -71,13 +74,14 @@ def independent_checker() -> Any:
 
 def _read(name: str) -> Recorded:
     record = json.loads((DATA / "cassettes" / name).read_text(encoding="utf-8"))
-    payload = record["request"]
+    payload, endpoint = record["request"], record["endpoint"] or ""
     beta = record.get("beta")
     if beta and record["format"] == "anthropic":
         payload = {**payload, "betas": [part.strip() for part in beta.split(",")]}
     model = None
-    if record["format"] == "gemini":
-        found = re.search(r"models/([^:/]+)", record["endpoint"] or "")
+    if "model" not in payload or record["format"] == "gemini":
+        # Gemini, Azure and Bedrock name the model in the address.
+        found = re.search(r"(?:models?|deployments)/([^/]+?)(?::[a-z]+[A-Z]\w+)?(?:/|$)", endpoint)
         model = payload.get("model") or (found[1] if found else None)
     return Recorded(
         name=name,
@@ -85,7 +89,7 @@ def _read(name: str) -> Recorded:
         payload=payload,
         model=model,
         accepted="/accepted/" in name,
-        genuine=record["served_by"] in _PROVIDERS,
+        genuine=record["served_by"] in _PROVIDERS and _NOT_GENERATING.search(endpoint) is None,
         error=json.dumps(record.get("error")),
     )
 
@@ -110,8 +114,8 @@ SAME_FAULT = (
     frozenset({"openai-responses/shape", "openai-responses/content-type"}),
     frozenset({"anthropic/shape", "anthropic/sampling"}),
 )
-"""Rules under which the two checkers file one and the same fault: the independent one takes schemas,
-bytes and part types for shapes."""
+"""Rules under which the two checkers file one and the same fault: the independent one takes
+schemas, bytes and part types for shapes."""
 
 
 def agree(ours: set[str], theirs: set[str]) -> bool:

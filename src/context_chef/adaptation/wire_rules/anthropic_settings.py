@@ -59,8 +59,10 @@ _HOUR: dict[str, Any] = {"type": "ephemeral", "ttl": "1h"}
     failing=one(asking(max_tokens=64_001), model="claude-sonnet-4-5"),
 )
 def max_tokens(request: Request) -> Iterator[Finding]:
-    limit = as_number(request.body.get("max_tokens")) or 0
+    limit = as_number(request.body.get("max_tokens"))
     most = request.profile.max_output_tokens if request.profile is not None else None
+    if limit is None:
+        return
     if limit < 0:
         yield Finding("max_tokens", f"{limit} is below 0")
     elif most is not None and limit > most:
@@ -146,10 +148,10 @@ def thinking_budget(request: Request) -> Iterator[Finding]:
     if thinking_type(request) != "enabled" or budget is None:
         return
     interleaved = any(beta.startswith("interleaved-thinking") for beta in request.betas)
-    limit = as_number(request.body.get("max_tokens")) or 0
+    limit = as_number(request.body.get("max_tokens"))
     if budget < 1024:
         yield Finding("thinking.budget_tokens", f"{budget} is below 1024")
-    elif budget >= limit and not interleaved:
+    elif limit is not None and budget >= limit and not interleaved:
         yield Finding("thinking.budget_tokens", f"{budget} is not below `max_tokens`, {limit}")
 
 

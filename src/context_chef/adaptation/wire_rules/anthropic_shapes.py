@@ -24,7 +24,7 @@ Request: max_tokens!=int messages!=[UserMessage|AssistantMessage|SystemMessage] 
     thinking=AnyThinking output_config=OutputConfig output_format=JSONFormat|null
     metadata=Metadata
     service_tier='auto'|'standard_only' speed='fast'|'standard'|null inference_geo=str|null
-    temperature=num|null top_p=num|null top_k=int|null
+    temperature=num top_p=num top_k=int
     context_management=ContextManagement|null compaction=CompactionConfig|null
     container=Container|str|null mcp_servers=[MCPServer] diagnostics=Diagnostics|null
     fallbacks=[Fallback]|'default'|null fallback_credit_token=str|FallbackCreditToken|null

@@ -236,13 +236,12 @@ def server_tool_use_unanswered(request: Request) -> Iterator[Finding]:
         for at in blocks
         if at.kind in RESULT_OF
     }
-    for index, (_, _, blocks) in enumerate(messages):
+    over = False
+    for _, _, blocks in reversed(messages):
         for at in blocks:
-            if at.kind not in SERVER_CALLS or as_text(at.block.get("id")) in answered:
-                continue
-            later = [other for _, _, blocks in messages[index + 1 :] for other in blocks]
-            if any(other.kind != "tool_result" for other in later):
+            if at.kind in SERVER_CALLS and as_text(at.block.get("id")) not in answered and over:
                 yield Finding(at.path, "the call has no result, and its turn is over")
+        over = over or any(at.kind != "tool_result" for at in blocks)
 
 
 @BOOK.rule(

@@ -73,7 +73,8 @@ def turns_of(request: Request) -> list[Turn]:
         turns: list[Turn] = []
         for index, (_, role, blocks) in enumerate(messages_of(request)):
             if turns and turns[-1].role == role:
-                turns[-1] = turns[-1]._replace(last=index, blocks=[*turns[-1].blocks, *blocks])
+                turns[-1].blocks.extend(blocks)
+                turns[-1] = turns[-1]._replace(last=index)
             else:
                 turns.append(Turn(role, index, index, list(blocks)))
         request.shared["turns"] = turns

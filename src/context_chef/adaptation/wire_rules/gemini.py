@@ -594,6 +594,14 @@ def thinking(request: Request) -> Iterator[Finding]:
         yield Finding(f"{path}.thinkingBudget", f"{profile.name} takes no budget")
 
 
+_RANGES = {
+    "temperature": (0, 2),
+    "topP": (0, 1),
+    "topK": (0, 1e6),
+    "maxOutputTokens": (1, 1e9),
+}
+
+
 @_BOOK.rule(
     "range",
     "Temperature is 0 to 2, topP 0 to 1, maxOutputTokens at least 1.",
@@ -606,13 +614,11 @@ def thinking(request: Request) -> Iterator[Finding]:
 )
 def ranges(request: Request) -> Iterator[Finding]:
     config = request.map_of("generationConfig")
-    for key, most in (("temperature", 2.0), ("topP", 1.0)):
+    for key, (least, most) in _RANGES.items():
         value = as_number(config.get(key))
-        if value is not None and not 0 <= value <= most:
-            yield Finding(f"generationConfig.{key}", f"{value:g} is not within 0 to {most:g}")
-    tokens = as_number(config.get("maxOutputTokens"))
-    if tokens is not None and tokens < 1:
-        yield Finding("generationConfig.maxOutputTokens", f"{tokens:g} is below 1")
+        if value is not None and not least <= value <= most:
+            where = f"generationConfig.{key}"
+            yield Finding(where, f"{value:g} is not within {least:g} to {most:g}")
 
 
 def _media(request: Request, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -185,7 +185,7 @@ def turns_of(request: Request) -> list[Turn]:
         turns: list[Turn] = []
         for _, role, parts in contents_of(request):
             if turns and turns[-1].role == role:
-                turns[-1] = Turn(role, [*turns[-1].parts, *parts])
+                turns[-1].parts.extend(parts)
             else:
                 turns.append(Turn(role, list(parts)))
         request.shared["turns"] = turns

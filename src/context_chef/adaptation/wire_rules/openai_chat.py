@@ -111,10 +111,10 @@ def tool_reply_missing(request: Request) -> Iterator[Finding]:
     for index, (path, message) in enumerate(messages):
         ids = _call_ids(message) if message.get("role") == "assistant" else []
         answered: set[str] = set()
-        for _, reply in messages[index + 1 :] if ids else []:
-            if reply.get("role") != "tool":
-                break
-            answered.add(as_text(reply.get("tool_call_id")))
+        after = index + 1
+        while ids and after < len(messages) and messages[after][1].get("role") == "tool":
+            answered.add(as_text(messages[after][1].get("tool_call_id")))
+            after += 1
         for position, id in enumerate(ids):
             if id not in answered:
                 where = f"{path}.tool_calls[{position}]"

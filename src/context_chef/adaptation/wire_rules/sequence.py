@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 from context_chef.adaptation.wire_rules.anthropic_messages import HELLO, THOUGHT, asking, said, text
@@ -33,21 +37,39 @@ def _unmarked(value: Any) -> Any:
     return [_unmarked(item) for item in as_list(value)] if isinstance(value, list) else value
 
 
-def _before_thoughts(request: Request) -> dict[str, tuple[str, Any]]:
-    """For every thinking block, by its signature: its path and everything that stands before it.
-    A signature that comes again is another block."""
-    body = request.body
-    prefix: list[Any] = [_unmarked(body.get("tools") or []), _system(body.get("system"))]
-    found: dict[str, tuple[str, Any]] = {}
-    for _, role, blocks in messages_of(request):
-        for at in blocks:
-            if role == ASSISTANT and at.kind in THINKING:
-                key = as_text(at.block.get("signature")) or as_text(at.block.get("data"))
-                while key in found:
-                    key += "+"
-                found[key] = (at.path, list(prefix))
-            prefix.append((role, _unmarked(at.block)))
-    return found
+class _Rendered:
+    """A request as the model reads it: tools, system and blocks, each as one running digest."""
+
+    def __init__(self, request: Request) -> None:
+        body = request.body
+        self.items: list[str] = [
+            _text(body.get("tools") or []),
+            _text(_system(body.get("system"))),
+        ]
+        self.thoughts: dict[str, tuple[str, int]] = {}
+        """By signature: the path of a thinking block, and how many items stand before it. A
+        signature that comes again is another block."""
+        for _, role, blocks in messages_of(request):
+            for at in blocks:
+                if role == ASSISTANT and at.kind in THINKING:
+                    key = as_text(at.block.get("signature")) or as_text(at.block.get("data"))
+                    while key in self.thoughts:
+                        key += "+"
+                    self.thoughts[key] = (at.path, len(self.items))
+                self.items.append(role + _text(at.block))
+        self.digests = list(accumulate(self.items, _chain, initial=""))
+
+    def after(self, before: _Rendered, count: int) -> str:
+        """The digest of everything in `before` and then of our items from there up to `count`."""
+        return reduce(_chain, self.items[len(before.items) : count], before.digests[-1])
+
+
+def _text(value: Any) -> str:
+    return json.dumps(_unmarked(value), sort_keys=True, default=str)
+
+
+def _chain(digest: str, item: str) -> str:
+    return hashlib.sha256((digest + item).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _system(value: Any) -> Any:
@@ -90,34 +112,23 @@ def _drops_blocks(request: Request) -> bool:
     over_turns=True,
 )
 def preserved_thinking(requests: Requests) -> Iterator[Finding]:
-    bound: dict[str, Any] = {}
-    before: Request | None = None
+    bound: dict[str, str] = {}
+    before: _Rendered | None = None
     for index, request in enumerate(requests):
         if request is None:
             continue
-        if request.profile is None or not request.profile.prefix_bound_thinking:
-            before = request
-            continue
-        for key, (path, prefix) in _before_thoughts(request).items():
-            made = bound.get(key)
-            if made is None:
-                made = _as_made(before, prefix)
-                bound[key] = made
-            if made != prefix and not _drops_blocks(request):
-                yield Finding(f"[{index}].{path}", "what stands before this block has changed")
-        before = request
-
-
-def _as_made(before: Request | None, prefix: Any) -> Any:
-    """What the model saw when it made a block that is new now: the whole request before, and what
-    it wrote itself ahead of the block."""
-    if before is None:
-        return prefix
-    body = before.body
-    seen: list[Any] = [_unmarked(body.get("tools") or []), _system(body.get("system"))]
-    for _, role, blocks in messages_of(before):
-        seen += [(role, _unmarked(at.block)) for at in blocks]
-    return [*seen, *prefix[len(seen) :]]
+        rendered = _Rendered(request)
+        if request.profile is not None and request.profile.prefix_bound_thinking:
+            for key, (path, count) in rendered.thoughts.items():
+                # A block that is new was made from all of the request before.
+                if key not in bound:
+                    made = (
+                        rendered.digests[count] if before is None else rendered.after(before, count)
+                    )
+                    bound[key] = made
+                if bound[key] != rendered.digests[count] and not _drops_blocks(request):
+                    yield Finding(f"[{index}].{path}", "what stands before this block has changed")
+        before = rendered
 
 
 _USER: dict[str, Any] = {"role": "user", "content": "Hello"}
