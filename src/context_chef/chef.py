@@ -48,7 +48,7 @@ from context_chef.selection.pruner import Pruner, PrunerConfig
 from context_chef.selection.tool_groups import GroupLike
 from context_chef.slots import Handler, Slot
 from context_chef.snapshot import ChefSnapshot
-from context_chef.wiring import ChefOptions, Wiring
+from context_chef.wiring import ChefOptions, SkillSource, Wiring
 
 Section = Mapping[str, Any]
 
@@ -100,9 +100,13 @@ class ContextChef:
         return cls(**settings)
 
     def _wire(self, options: ChefOptions) -> None:
-        self._wiring = Wiring(options)
-        self._parts = self._wiring.parts
-        self._state = ChefState()
+        self._wire_up(Wiring(options), ChefState())
+
+    def _wire_up(self, wiring: Wiring, state: ChefState) -> None:
+        self._wiring = wiring
+        self._parts = wiring.parts
+        self._state = state
+        self._epoch = 0
         self._changing = threading.RLock()
         self._queue = CompileQueue()
         self._dropped: list[FoldDropped] = []
@@ -358,6 +362,17 @@ class ContextChef:
         self._parts.janitor.report_usage(tokens)
         return self
 
+    def recover(self, error: object) -> bool:
+        """Learn from a provider's answer that the last request was too large.
+
+        `error` is the exception of an SDK or of what wraps one, or the body of the HTTP answer.
+        True: the next compile fits what the provider takes; retry once. The limit and the size that
+        the answer names are kept, also in snapshots. False: it says something else, or no shorter
+        request would help; raise it on.
+        """
+        with self._changing:
+            return self._parts.janitor.recover(error)
+
     def request_new_context(self) -> ContextChef:
         """Close the window in the next compile, whatever room is left."""
         with self._changing:
@@ -420,7 +435,8 @@ class ContextChef:
                 model=model if model is not None else self._parts.settings.model,
                 signal=signal,
             )
-        return self._compile(inputs)
+            epoch = self._epoch
+        return self._compile(inputs, epoch)
 
     def compile_sync(
         self, target: object = None, *, model: str | None = None, signal: object = None
@@ -428,12 +444,16 @@ class ContextChef:
         """`compile()` without an event loop. Raises AsyncRequiredError naming a part that waits."""
         return run_sync(self.compile(target, model=model, signal=signal))
 
-    async def _compile(self, inputs: CompileInputs) -> Payload:
+    async def _compile(self, inputs: CompileInputs, epoch: int) -> Payload:
         async with self._queue.turn():
             await self._tell_dropped_folds()
             base = self._with_landed(inputs.state)
             turn = CompileTurn(
-                parts=self._parts, inputs=inputs, publish=self._publish, base=base, state=base
+                parts=self._parts,
+                inputs=inputs,
+                publish=lambda turn: self._publish(turn, epoch),
+                base=base,
+                state=base,
             )
             await run_stages(turn)
             return cast(Payload, turn.payload)
@@ -455,16 +475,21 @@ class ContextChef:
             sent_tails=tuple(tail for tail in now.sent_tails if tail.after <= len(items)),
             sent_prefixes=now.sent_prefixes,
             sent_requests=now.sent_requests,
+            last_volatile_tokens=now.last_volatile_tokens,
             cache_anchor=now.cache_anchor,
             handoff_noticed=now.handoff_noticed,
             new_contexts_done=now.new_contexts_done,
         )
 
-    def _publish(self, turn: CompileTurn) -> None:
+    def _publish(self, turn: CompileTurn, epoch: int) -> None:
         """What the compile changed, at once, and nothing that the caller changed since."""
         with self._changing:
+            if epoch != self._epoch:
+                return  # a snapshot was restored meanwhile: this request belongs to another past
             if turn.janitor_turn is not None:
                 turn.janitor_turn.publish()
+            if turn.sent is not None:
+                turn.parts.janitor.note_sent(turn.sent)
             self._parts.transforms.keep_current()
             now, new, base = self._state, turn.state, turn.base
             transcript, changed_at = now.transcript, None
@@ -480,6 +505,7 @@ class ContextChef:
                 sent_tails=sent,
                 sent_prefixes=new.sent_prefixes,
                 sent_requests=new.sent_requests,
+                last_volatile_tokens=new.last_volatile_tokens,
                 cache_anchor=new.cache_anchor if changed_at is None else None,
                 handoff_noticed=new.handoff_noticed,
                 new_contexts_done=max(now.new_contexts_done, new.new_contexts_done),
@@ -491,23 +517,62 @@ class ContextChef:
 
     # Snapshots
 
-    async def snapshot(self, label: str | None = None) -> ChefSnapshot:
-        """Everything that the next compile depends on, as plain data of its own."""
-        return await self._wiring.snapshot(self._state, label)
+    async def snapshot(
+        self, label: str | None = None, *, include: Sequence[str] = ()
+    ) -> ChefSnapshot:
+        """Everything that the next compile depends on, as plain data of its own.
 
-    def snapshot_sync(self, label: str | None = None) -> ChefSnapshot:
-        return run_sync(self.snapshot(label))
+        `include` names further namespaces of the store that go with it, such as `notes` and `vfs`.
+        """
+        return await self._wiring.snapshot(self._state, label, include)
 
-    async def restore(self, snapshot: ChefSnapshot) -> ContextChef:
-        """Go back to a snapshot, also one of another chef or process."""
-        state = await self._wiring.restore(snapshot)
-        with self._changing:
-            self._state = state
-            self._dropped.clear()
+    def snapshot_sync(
+        self, label: str | None = None, *, include: Sequence[str] = ()
+    ) -> ChefSnapshot:
+        return run_sync(self.snapshot(label, include=include))
+
+    async def restore(
+        self, snapshot: ChefSnapshot, *, skills: SkillSource = "registry"
+    ) -> ContextChef:
+        """Go back to a snapshot, also one of another chef or process, once compiles are through.
+
+        Namespaces that are part of the snapshot are replaced, others stay. `skills="registry"`
+        takes a skill that is registered here with its present words, `"snapshot"` with those that
+        were saved. What fails leaves the chef as it was.
+        """
+        async with self._queue.turn():
+            state = await self._wiring.restore(snapshot, skills=skills)
+            with self._changing:
+                self._epoch += 1
+                self._state = state
+                self._dropped.clear()
         return self
 
-    def restore_sync(self, snapshot: ChefSnapshot) -> ContextChef:
-        return run_sync(self.restore(snapshot))
+    def restore_sync(
+        self, snapshot: ChefSnapshot, *, skills: SkillSource = "registry"
+    ) -> ContextChef:
+        return run_sync(self.restore(snapshot, skills=skills))
+
+    async def fork(self, *, handlers: bool = False, observers: bool = False) -> ContextChef:
+        """A chef of its own that goes on from here, with the same settings.
+
+        What is immutable is shared, so a fork costs what memory holds and nothing for the
+        conversation, and messages that were counted stay counted. Memory is the fork's own. What
+        it writes to the store stays in this process and never reaches this chef; what this chef
+        writes there later shows in the fork, but for memory. Slot handlers and event observers
+        come along when asked for; targets that were registered always do.
+        """
+        forked = object.__new__(type(self))
+        state = self._state
+        forked._wire_up(await self._wiring.branch(), state)
+        if handlers:
+            forked._parts.slots.adopt(self._parts.slots)
+        if observers:
+            forked._parts.emitter.adopt(self._parts.emitter)
+        return forked
+
+    def fork_sync(self, *, handlers: bool = False, observers: bool = False) -> ContextChef:
+        return run_sync(self.fork(handlers=handlers, observers=observers))
 
 
 _NOT_OPTIONS = frozenset({"self", "unknown", "__class__"})

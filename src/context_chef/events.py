@@ -166,6 +166,10 @@ class Emitter:
         if observer in observers:
             observers.remove(observer)
 
+    def adopt(self, other: Emitter) -> None:
+        """Tell who another emitter tells as well; later changes stay where they are."""
+        self._observers = {topic: list(told) for topic, told in other._observers.items()}
+
     def watched(self, event: type[Event]) -> bool:
         """Whether anybody watches `event`."""
         return bool(self._observers.get(event.topic))

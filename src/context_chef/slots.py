@@ -116,6 +116,10 @@ class SlotBoard:
         if handler in handlers:
             handlers.remove(handler)
 
+    def adopt(self, other: SlotBoard) -> None:
+        """Run what another board runs as well, in its order; later changes stay where they are."""
+        self._handlers = {name: list(handlers) for name, handlers in other._handlers.items()}
+
     def handlers(self, slot: Slot[Any, Any]) -> tuple[Handler, ...]:
         """The handlers of a slot as they are now: later changes count from the next run on."""
         return tuple(self._handlers[slot.name])

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Final, cast
+from uuid import UUID
 
 import msgspec
 
 from context_chef.errors import InputError
-from context_chef.ir.frozen import EMPTY
+from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
 from context_chef.ir.message import Message
 from context_chef.ir.transcript import Transcript
-from context_chef.persistence.memory import MemorySnapshot
+from context_chef.persistence.backend import StoredEntry
+from context_chef.persistence.memory_config import MemorySnapshot
 from context_chef.pipeline.binding import SentPrefixes
+from context_chef.pipeline.sent_request import SentRequest
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.dynamic_state import DynamicState
 from context_chef.placement.guardrails import Guardrails
 from context_chef.placement.tail import SentTail
 
 VERSION = 1
+_FOREIGN_KEY: Final = "\x00foreign"
+_NOT_JSON: Final = (bytes, bytearray, memoryview, datetime, date, time, timedelta, Decimal, UUID)
 
 
 class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A chef at one moment, as data of its own: nothing that happens later reaches it."""
+    """A chef at one moment, as data of its own: nothing that happens later reaches it.
+
+    Code is no part of it: settings, handlers, observers, adapters and summarisers are the chef's
+    that it is restored into. Nor is a background job that runs.
+    """
 
     created_at: int
     """Milliseconds since the epoch."""
@@ -33,20 +44,43 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     guardrails: Guardrails | None = None
     announcements: tuple[Announcement, ...] = ()
     skill: Mapping[str, Any] = EMPTY
+    """What is registered and what is active."""
     tools: Mapping[str, Any] = EMPTY
+    """Flat tools, namespaces, toolkits, blocklist and applied pruning."""
     janitor: Mapping[str, Any] = EMPTY
+    """Lineage, breaker, calibration, reported usage, and the strategy's own state."""
     memory: MemorySnapshot | None = None
+    """Entries in their order, and the turn counter; None for a chef without memory."""
+    stores: Mapping[str, dict[str, StoredEntry]] = EMPTY
+    """Whole namespaces of the store, as far as `include` asked for them."""
     new_context_requested: bool = False
     handoff_noticed: str | None = None
     sent_tails: tuple[SentTail, ...] = ()
     sent_prefixes: SentPrefixes = SentPrefixes()
+    sent_requests: Mapping[str, SentRequest] = EMPTY
     last_volatile_tokens: float = 0
     cache_anchor: int | None = None
     version: int = VERSION
 
+    def __post_init__(self) -> None:
+        for field in ("skill", "tools", "janitor"):
+            value = cast(Mapping[str, Any], getattr(self, field))
+            if type(value) is not FrozenDict:
+                msgspec.structs.force_setattr(self, field, frozen(value))
+
     def to_json(self) -> bytes:
-        """The snapshot as UTF-8 JSON."""
-        return msgspec.json.encode(self)
+        """The snapshot as UTF-8 JSON.
+
+        Raises InputError naming the place of a value that JSON cannot hold, such as bytes that a
+        caller put beside a message: they would come back as something else.
+        """
+        plain = msgspec.to_builtins(self, builtin_types=_NOT_JSON, enc_hook=_as_it_is)
+        for path, value in _foreign(plain, "$"):
+            raise InputError(
+                f"a snapshot is plain data, and this is {_article(value)}; keep it as text.",
+                path=path,
+            )
+        return msgspec.json.encode(plain)
 
     @classmethod
     def from_json(cls, data: bytes | str) -> ChefSnapshot:
@@ -65,3 +99,31 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
                 path="$.version",
             )
         return snapshot
+
+
+def _as_it_is(value: object) -> Any:
+    """A mark where something is no data at all, for `_foreign` to find."""
+    return {_FOREIGN_KEY: type(value).__name__}
+
+
+def _foreign(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """What JSON does not know, with its place."""
+    if isinstance(value, dict):
+        fields = cast(dict[str, Any], value)
+        if _FOREIGN_KEY in fields:
+            yield path, fields
+            return
+        for key, item in fields.items():
+            yield from _foreign(item, f"{path}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(cast(list[Any], value)):
+            yield from _foreign(item, f"{path}[{index}]")
+    elif value is not None and not isinstance(value, (str, int, float)):
+        yield path, value
+
+
+def _article(value: Any) -> str:
+    name: str = type(value).__name__
+    if isinstance(value, dict):
+        name = cast(dict[str, str], value)[_FOREIGN_KEY]
+    return f"a value of type {name!r}"

@@ -8,7 +8,9 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+
+import msgspec
 
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
@@ -21,12 +23,19 @@ from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.archive import Archive
 from context_chef.persistence.in_memory import InMemoryBackend
 from context_chef.persistence.memory import Memory
-from context_chef.persistence.memory_config import MemoryConfig
+from context_chef.persistence.memory_config import (
+    MEMORY_NAMESPACE,
+    MemoryConfig,
+    MemorySnapshot,
+)
+from context_chef.persistence.memory_turns import TURNS_NAMESPACE
+from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.notices import log_of_library
-from context_chef.persistence.offload_config import OffloadConfig
+from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
 from context_chef.persistence.offload_messages import offload_messages
 from context_chef.persistence.offloader import Offloader
 from context_chef.persistence.store import Store
+from context_chef.persistence.whole_namespace import read_whole, replace_whole
 from context_chef.pipeline.state import ChefState
 from context_chef.pipeline.turn import ChefParts, CompileSettings, TransformCache
 from context_chef.placement.skills import SkillShelf
@@ -45,6 +54,7 @@ from context_chef.slots import BeforeAssemble, Handler, SlotBoard
 from context_chef.snapshot import ChefSnapshot
 
 T = TypeVar("T")
+SkillSource: TypeAlias = Literal["registry", "snapshot"]
 
 OLD_OPTIONS: Final[Mapping[str, str]] = {
     "on_before_compile": "`chef.use(before_assemble, handler)`, where `context.inject(text)` adds",
@@ -188,10 +198,11 @@ class Wiring:
         if options.transform_context is not None:
             slots.use("after-assemble", options.transform_context)
 
-    async def snapshot(self, state: ChefState, label: str | None) -> ChefSnapshot:
-        """The state and the parts' own state as one value."""
-        memory = self.parts.memory
-        return ChefSnapshot(
+    async def snapshot(
+        self, state: ChefState, label: str | None, include: Sequence[str]
+    ) -> ChefSnapshot:
+        """The state and the parts' own state as one value. What is not stored is read at once."""
+        here = ChefSnapshot(
             created_at=self._now(),
             label=label,
             system_prompt=state.system_prompt,
@@ -202,22 +213,33 @@ class Wiring:
             skill=self.skills.snapshot_state(),
             tools=self.pruner.snapshot_state(),
             janitor=self.parts.janitor.snapshot_state(),
-            memory=await memory.snapshot() if memory is not None else None,
             new_context_requested=state.new_context_requested,
             handoff_noticed=state.handoff_noticed,
             sent_tails=state.sent_tails,
             sent_prefixes=state.sent_prefixes,
+            sent_requests=state.sent_requests,
             last_volatile_tokens=state.last_volatile_tokens,
             cache_anchor=state.cache_anchor,
         )
+        stores = {ns: await read_whole(self._namespace(ns)) for ns in _included(include)}
+        return msgspec.structs.replace(here, memory=await self._memory_now(), stores=stores)
 
-    async def restore(self, snapshot: ChefSnapshot) -> ChefState:
-        """Give the parts their state back; answer the chef's."""
-        if self.parts.memory is not None and snapshot.memory is not None:
-            await self.parts.memory.restore(snapshot.memory)
-        self.pruner.restore_state(snapshot.tools)
-        self.skills.restore_state(snapshot.skill)
-        self.parts.janitor.restore_state(snapshot.janitor)
+    async def restore(self, snapshot: ChefSnapshot, *, skills: SkillSource) -> ChefState:
+        """Give the parts their state back; answer the chef's. What fails changes no part."""
+        pruner, shelf = Pruner(self.pruner.config), SkillShelf()
+        pruner.adopt(self.pruner)
+        shelf.adopt(self.skills)
+        janitor = self.parts.janitor.snapshot_state()
+        try:
+            self.pruner.restore_state(snapshot.tools)
+            self.skills.restore_state(snapshot.skill, prefer=skills)
+            self.parts.janitor.restore_state(snapshot.janitor)
+            await self._restore_stored(snapshot)
+        except BaseException:
+            self.pruner.adopt(pruner)
+            self.skills.adopt(shelf)
+            self.parts.janitor.restore_state(janitor)
+            raise
         return ChefState(
             system_prompt=snapshot.system_prompt,
             transcript=snapshot.transcript,
@@ -228,9 +250,74 @@ class Wiring:
             handoff_noticed=snapshot.handoff_noticed,
             sent_tails=snapshot.sent_tails,
             sent_prefixes=snapshot.sent_prefixes,
+            sent_requests=snapshot.sent_requests,
             last_volatile_tokens=snapshot.last_volatile_tokens,
             cache_anchor=snapshot.cache_anchor,
         )
+
+    async def branch(self) -> Wiring:
+        """Parts of their own that know what these know; what they store stays with them."""
+        remembered = await self._memory_now()
+        owned = {} if remembered is None else {MEMORY_NAMESPACE: remembered.entries}
+        branches: dict[int, Store] = {}
+
+        def branched(store: Store) -> Store:
+            kept = {**owned, TURNS_NAMESPACE: {}} if store is memory_store else None
+            return branches.setdefault(id(store), store.branch(kept))
+
+        memory = self.parts.memory
+        memory_store = memory.store if memory is not None else None
+        changes: dict[str, Any] = {}
+        if self.store is not None:
+            changes["store"] = branched(self.store)
+        if memory is not None and memory_store is not self.store:
+            changes["memory"] = dataclasses.replace(memory.config, store=branched(memory.store))
+        if self.offloader.store is not self.store:
+            changes["vfs"] = dataclasses.replace(
+                self.offloader.config,
+                store=branched(self.offloader.store),
+                storage_dir=None,
+                adapter=None,
+            )
+        wiring = Wiring(dataclasses.replace(self._options, **changes))
+        if remembered is not None and wiring.parts.memory is not None:
+            await wiring.parts.memory.restore(remembered)  # the entries are there: sets the turn
+        self._share_with(wiring)
+        return wiring
+
+    def _share_with(self, other: Wiring) -> None:
+        other.pruner.adopt(self.pruner)
+        other.skills.adopt(self.skills)
+        other.parts.janitor.adopt(self.parts.janitor)
+        other.parts.registry.adopt(self.parts.registry)
+        other.parts.transforms.adopt(self.parts.transforms)
+        other.parts.warned.update(self.parts.warned)
+
+    async def _memory_now(self) -> MemorySnapshot | None:
+        memory = self.parts.memory
+        if memory is None:
+            return None
+        return MemorySnapshot(entries=await read_whole(memory.view), turn_count=memory.turn_count)
+
+    async def _restore_stored(self, snapshot: ChefSnapshot) -> None:
+        memory, remembered = self.parts.memory, snapshot.memory
+        if memory is not None and remembered is not None:
+            if not memory.view.supports("restore"):
+                await replace_whole(memory.view, remembered.entries)
+            await memory.restore(remembered)
+        elif remembered is not None and remembered.entries:
+            self._logger.warning(
+                "The snapshot holds %d memory entries, and this chef has no memory: they are left "
+                "out. Build it with `memory=`.",
+                len(remembered.entries),
+            )
+        for ns, entries in snapshot.stores.items():
+            await replace_whole(self._namespace(ns), entries)
+
+    def _namespace(self, ns: str) -> NamespaceView:
+        if ns == VFS_NAMESPACE:
+            return self.offloader.view
+        return (self.store or self.offloader.store).namespace(ns)
 
     def _now(self) -> int:
         clock = self._options.clock
@@ -353,6 +440,15 @@ def configured(kind: type[T], value: T | Mapping[str, Any] | None, *, name: str)
         if setting not in known:
             raise SettingsError(f"`{name}` has no setting {setting!r}. {nearest(setting, known)}")
     return kind(**settings)
+
+
+def _included(names: Sequence[str]) -> list[str]:
+    if isinstance(names, str):
+        raise SettingsError(f"`include` is a list of namespaces, not {names!r}.")
+    for name in names:
+        if name == MEMORY_NAMESPACE:
+            raise SettingsError("`include` names other namespaces: memory is always part of it.")
+    return list(dict.fromkeys(names))
 
 
 def one_of(name: str, value: object, choices: Sequence[object]) -> None:

@@ -46,6 +46,10 @@ class AdapterRegistry:
             )
         self._entries.setdefault(name, []).append(_Entry(adapter, source_id))
 
+    def adopt(self, other: AdapterRegistry) -> None:
+        """Hold what another registry holds; later registrations on either side stay there."""
+        self._entries = {name: list(entries) for name, entries in other._entries.items()}
+
     def unregister(self, name: str) -> None:
         """Take the adapter that answers to `name` away; the one it replaced is back."""
         entries = self._entries.get(name)

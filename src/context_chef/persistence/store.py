@@ -8,10 +8,11 @@ from typing import Any
 from context_chef.errors import SettingsError
 from context_chef.persistence import address
 from context_chef.persistence.address import Address
-from context_chef.persistence.backend import Clock, StorageBackend, system_clock
+from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry, system_clock
 from context_chef.persistence.eviction import AccessIndex, EvictionPolicy
 from context_chef.persistence.locks import EntryLocks
 from context_chef.persistence.namespace import NamespaceView
+from context_chef.persistence.overlay import OverlayBackend
 
 
 class Store:
@@ -56,6 +57,11 @@ class Store:
         if isinstance(store_or_backend, Store):
             return store_or_backend
         return cls(store_or_backend, eviction=eviction, uri_scheme=uri_scheme, clock=clock)
+
+    def branch(self, owned: Mapping[str, Mapping[str, StoredEntry]] | None = None) -> Store:
+        """A store with the same settings whose writes stay in this process. See OverlayBackend."""
+        overlay = OverlayBackend(self.backend, owned=owned)
+        return Store(overlay, eviction=self.eviction, uri_scheme=self._schemes, clock=self.clock)
 
     @staticmethod
     def uri(ns: str, path: str) -> str:

@@ -23,6 +23,7 @@ from context_chef.placement.announcements import Announcement
 from context_chef.placement.tail import TailParts
 from context_chef.prompts.vocabulary import Vocabulary
 from context_chef.selection.janitor import Janitor, JanitorTurn
+from context_chef.selection.learnt import Sent
 from context_chef.slots import SlotBoard
 
 TailMode: TypeAlias = Literal["auto", "replace", "append"]
@@ -100,6 +101,10 @@ class TransformCache:
         """Remember it until a compile no longer meets it."""
         self._current[message, name] = transformed
 
+    def adopt(self, other: TransformCache) -> None:
+        """Know what another cache knows."""
+        self._seen = other._seen
+
     def keep_current(self) -> None:
         """Forget the results that this compile did not meet."""
         self._seen, self._current = self._current, {}
@@ -132,12 +137,23 @@ class CompileTurn:
     handoff: Announcement | None = None
     overflow: OverflowResult | None = None
     janitor_turn: JanitorTurn | None = None
+    unlanded: tuple[tuple[Message, ...], ChefState] = ((), ChefState())
+    """History and state before the pass, so that it can land anew when it is fitted once more."""
+    fixed_overhead: float = 0
+    """Tokens around the history that were known before the window was put together."""
+    compacting: bool = False
+    """The request asks the server for a summary, not for an answer."""
+    left_to_server: int = 0
+    """Messages that are not sent because a compaction item of the provider stands for them."""
+    sent: Sent | None = None
+    """The request as it was counted."""
     budget: Budget | None = None
     injected: list[str] = field(default_factory=list[str])
     memory: MemoryArtifacts | None = None
     messages: tuple[Message, ...] = ()
     history_start: int = 0
     stable_until: int = 0
+    marks_tools: bool = False
     tail: TailParts = field(default_factory=TailParts)
     adapted: Adapted | None = None
     payload: Payload | None = None

@@ -124,6 +124,10 @@ class SkillShelf:
         self._active = self._find(skill) if isinstance(skill, str) else _given(skill)
         return self._active
 
+    def adopt(self, other: SkillShelf) -> None:
+        """Hold what another shelf holds. Nothing is copied: skills are immutable."""
+        self._skills, self._active = other._skills, other._active
+
     def snapshot_state(self) -> dict[str, Any]:
         """What is registered and what is active, as plain data."""
         active = self._active

@@ -80,6 +80,10 @@ class MessageCounter:
         self._counts = _PerObject()
         self._last: tuple[tuple[Message, ...], int] = ((), 0)
 
+    def adopt(self, other: MessageCounter) -> None:
+        """Know what another counter of the same tokenizer has counted."""
+        self._counts, self._last = other._counts, other._last
+
     def count(self, text: str) -> int:
         """Tokens of a text."""
         return self._count(text) if text else 0

@@ -25,7 +25,12 @@ from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
 from context_chef.selection import strategy as abilities
 from context_chef.selection.breaker import Breaker
 from context_chef.selection.clearing import ClearTarget, compact_messages
-from context_chef.selection.counting import Counter, EstimateCounter, resolve_tokenizer
+from context_chef.selection.counting import (
+    Counter,
+    EstimateCounter,
+    MessageCounter,
+    resolve_tokenizer,
+)
 from context_chef.selection.janitor_config import (
     HandoffConfig,
     JanitorConfig,
@@ -469,6 +474,13 @@ class Janitor:
         if strategy is None and read("anchor_doc") is not None:
             strategy = {"anchor_doc": read("anchor_doc")}
         abilities.restore(self.strategy, strategy)
+
+    def adopt(self, other: Janitor) -> None:
+        """Know what another janitor of the same settings knows, its counts of messages included."""
+        self.restore_state(other.snapshot_state())
+        self.state = other.state
+        if isinstance(self._counter, MessageCounter) and isinstance(other._counter, MessageCounter):
+            self._counter.adopt(other._counter)
 
     def _start_over(self, state: JanitorState) -> None:
         self._generation += 1

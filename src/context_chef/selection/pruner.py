@@ -305,6 +305,10 @@ class Pruner:
             "applied": None if self._applied is None else sorted(self._applied),
         }
 
+    def adopt(self, other: Pruner) -> None:
+        """Hold what another pruner holds. Nothing is copied: all of it is immutable."""
+        self.__dict__.update(other.__dict__)
+
     def restore_state(self, state: Mapping[str, Any]) -> None:
         """Take up a snapshot. One that is refused changes nothing; an absent part is empty."""
         fresh = Pruner(self.config, reserved=self._reserved)
