@@ -50,7 +50,9 @@ if TYPE_CHECKING:
         ToolError,
         UnknownToolError,
         UnsendableError,
+        UnusableAnswerError,
         VFSCleanupNotSupportedError,
+        WindowFullError,
     )
     from context_chef.events import (
         CompileDone,
@@ -174,6 +176,7 @@ if TYPE_CHECKING:
     from context_chef.selection.gate import ToolVerdict
     from context_chef.selection.janitor import Janitor
     from context_chef.selection.janitor_config import HandoffConfig, JanitorConfig, OverflowConfig
+    from context_chef.selection.overflow_errors import ContextOverflow, read_overflow_error
     from context_chef.selection.pool import (
         SessionPool,
         create_janitor_pool,
@@ -230,6 +233,7 @@ _HOME = {
     "ContextChef": "chef",
     "ContextChefError": "errors",
     "ContextHost": "retrieval",
+    "ContextOverflow": "selection.overflow_errors",
     "ContextToolConfig": "retrieval",
     "Conversation": "adaptation",
     "CorruptStoreError": "errors",
@@ -317,9 +321,11 @@ _HOME = {
     "UNIFIED_VOCABULARY": "prompts.vocabulary",
     "UnknownToolError": "errors",
     "UnsendableError": "errors",
+    "UnusableAnswerError": "errors",
     "Url": "ir.blocks",
     "VFSCleanupNotSupportedError": "errors",
     "Vocabulary": "prompts.vocabulary",
+    "WindowFullError": "errors",
     "WindowLineage": "ir.window",
     "WireAdapter": "adaptation",
     "after_adapt": "slots",
@@ -373,6 +379,7 @@ _HOME = {
     "profile_for": "adaptation",
     "read_message": "ir.rows",
     "read_messages": "ir.rows",
+    "read_overflow_error": "selection.overflow_errors",
     "read_recording": "adaptation.read_recording",
     "read_tools": "adaptation",
     "render_handoff_notice": "prompts.handoff",
@@ -439,6 +446,7 @@ __all__ = [
     "ContextChef",
     "ContextChefError",
     "ContextHost",
+    "ContextOverflow",
     "ContextToolConfig",
     "Conversation",
     "CorruptStoreError",
@@ -526,9 +534,11 @@ __all__ = [
     "UNIFIED_VOCABULARY",
     "UnknownToolError",
     "UnsendableError",
+    "UnusableAnswerError",
     "Url",
     "VFSCleanupNotSupportedError",
     "Vocabulary",
+    "WindowFullError",
     "WindowLineage",
     "WireAdapter",
     "__version__",
@@ -583,6 +593,7 @@ __all__ = [
     "profile_for",
     "read_message",
     "read_messages",
+    "read_overflow_error",
     "read_recording",
     "read_tools",
     "render_handoff_notice",

@@ -373,6 +373,17 @@ class ContextChef:
         with self._changing:
             return self._parts.janitor.recover(error)
 
+    def recover(self, error: object) -> bool:
+        """Learn from a provider's answer that the last request was too large.
+
+        `error` is the exception of an SDK or of what wraps one, or the body of the HTTP answer.
+        True: the next compile fits what the provider takes; retry once. The limit and the size that
+        the answer names are kept, also in snapshots. False: it says something else, or no shorter
+        request would help; raise it on.
+        """
+        with self._changing:
+            return self._parts.janitor.recover(error)
+
     def request_new_context(self) -> ContextChef:
         """Close the window in the next compile, whatever room is left."""
         with self._changing:
@@ -490,6 +501,8 @@ class ContextChef:
                 turn.janitor_turn.publish()
             if turn.sent is not None:
                 turn.parts.janitor.note_sent(turn.sent)
+            if turn.sent is not None:
+                turn.parts.janitor.note_sent(turn.sent)
             self._parts.transforms.keep_current()
             now, new, base = self._state, turn.state, turn.base
             transcript, changed_at = now.transcript, None
@@ -505,6 +518,7 @@ class ContextChef:
                 sent_tails=sent,
                 sent_prefixes=new.sent_prefixes,
                 sent_requests=new.sent_requests,
+                last_volatile_tokens=new.last_volatile_tokens,
                 last_volatile_tokens=new.last_volatile_tokens,
                 cache_anchor=new.cache_anchor if changed_at is None else None,
                 handoff_noticed=new.handoff_noticed,

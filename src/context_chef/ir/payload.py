@@ -24,6 +24,8 @@ class CompileMeta(msgspec.Struct, frozen=True, kw_only=True):
     """Beta features the request needs; the payload already asks for them."""
     tool_names: Mapping[str, str] = {}
     """Names the model may call, by the name on the wire: for tools whose own name was not legal."""
+    compacting: bool = False
+    """This request asks the server for a summary: append what it answers, and compile again."""
 
 
 class Payload(dict[str, Any]):

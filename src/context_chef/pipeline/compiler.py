@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from context_chef.pipeline import history_steps, payload_steps, window_steps
+from context_chef.pipeline import hard_window, history_steps, payload_steps, window_steps
 from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.stages import STAGES
 from context_chef.pipeline.turn import CompileTurn
@@ -19,7 +19,7 @@ STEPS: Final[Mapping[str, Callable[[CompileTurn], Awaitable[None]]]] = {
     "memory": window_steps.memory,
     "skill": window_steps.skill,
     "assemble": window_steps.assemble,
-    "tail": window_steps.tail,
+    "tail": hard_window.tail,
     "adapt": payload_steps.adapt,
     "audit": payload_steps.audit,
     "done": payload_steps.done,

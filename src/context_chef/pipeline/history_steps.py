@@ -21,7 +21,14 @@ from context_chef.pipeline.tool_changes import inline_tools, plan_tools, with_se
 from context_chef.pipeline.turn import CompileTurn, ToolResultInfo
 from context_chef.pipeline.window_steps import appends, with_sent_tails
 from context_chef.placement.announcements import HANDOFF_ID, Announcement
-from context_chef.selection.server import is_server_strategy
+from context_chef.selection.compacted import (
+    adopted,
+    closed_part,
+    failed_summary,
+    has_words,
+    since_compaction,
+)
+from context_chef.selection.server import find_server
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
 
 _BUILT_IN = (
@@ -40,12 +47,12 @@ async def start(turn: CompileTurn) -> None:
     )
     raise_if_cancelled(turn.inputs.signal)
     _find_target(turn)
-    server = is_server_strategy(turn.parts.janitor.strategy)
-    turn.server_managed = server and turn.target_name == "anthropic"
-    if server and not turn.server_managed:
+    server = find_server(turn.parts.janitor.strategy)
+    turn.server_managed = server is not None and server.manages(turn.target_name)
+    if server is not None and not turn.server_managed:
         turn.parts.warn_once(
             "server-fallback",
-            "The server strategy leaves overflow to Anthropic; on target %r its fallback works.",
+            "The server strategy leaves overflow to the provider; on target %r its fallback works.",
             turn.target_name,
         )
     _open_window(turn)
@@ -146,12 +153,13 @@ async def overflow(turn: CompileTurn) -> None:
     turn.state = msgspec.structs.replace(
         turn.state, new_contexts_done=turn.state.new_contexts_requested
     )
-    overhead = _overhead(turn)
+    turn.fixed_overhead = _fixed_overhead(turn)
+    overhead = turn.fixed_overhead + turn.state.last_volatile_tokens
+    turn.unlanded = (turn.history, turn.state)
     vetoed = await _vetoed(turn, overhead)
-    skipped = turn.server_managed or vetoed
-    if forced and skipped:
+    skipped = await _served(turn, overhead, forced=forced) or vetoed
+    if forced and skipped and not turn.compacting and turn.janitor_turn is None:
         await _report_dropped_request(turn, vetoed=vetoed and not turn.server_managed)
-    before = turn.history
     if not skipped:
         turn.janitor_turn = await janitor.begin(
             turn.history,
@@ -160,22 +168,79 @@ async def overflow(turn: CompileTurn) -> None:
             signal=turn.inputs.signal,
             emit=turn.emit,
         )
-        turn.overflow = turn.janitor_turn.result
-        turn.history = turn.overflow.history
-        if turn.overflow.changed:
-            _land(turn, before)
+    land(turn)
     reader = turn.janitor_turn or janitor
     turn.budget = reader.read_budget(turn.history, overhead=overhead)
-    turn.window_id = (turn.janitor_turn.lineage if turn.janitor_turn else janitor.lineage).current
     changed = turn.overflow is not None and turn.overflow.changed
     await turn.emit(CompressEnded(compressed=changed))
-    context = AfterOverflow(history=turn.history, result=None if skipped else turn.overflow)
+    result = None if turn.janitor_turn is None else turn.overflow
+    context = AfterOverflow(history=turn.history, result=result)
     for handler in parts.slots.handlers(after_overflow):
         await settle(handler(context))
+    settle_history(turn)
+
+
+async def _served(turn: CompileTurn, overhead: float, *, forced: bool) -> bool:
+    """Leave overflow to the provider where it does the work; answers whether it does.
+
+    A signed summary that came back takes the place of what it stands for, on every target.
+    """
+    janitor = turn.parts.janitor
+    found = adopted(turn.history, janitor.lineage.current)
+    if found is not None:
+        turn.janitor_turn = await janitor.begin(
+            turn.history,
+            overhead=overhead,
+            signal=turn.inputs.signal,
+            emit=turn.emit,
+            decided=found,
+        )
+        return True
+    server = find_server(janitor.strategy)
+    if server is None or not turn.server_managed or janitor.recovering:
+        return False
+    if not server.on_request(turn.target_name):
+        return True
+    if turn.history and failed_summary(turn.history[-1]):
+        return False
+    budget = janitor.read_budget(turn.history, overhead=overhead)
+    if not forced and not budget.over:
+        return True
+    closed = closed_part(turn.history)
+    turn.compacting = has_words(closed) and budget.current <= budget.limit
+    if turn.compacting:
+        turn.history = closed
+    return turn.compacting
+
+
+def land(turn: CompileTurn) -> None:
+    """Take what the pass left as the history, and as a fold of the transcript when it changed."""
+    if turn.janitor_turn is not None:
+        before, state = turn.unlanded
+        turn.overflow = turn.janitor_turn.result
+        turn.history = turn.overflow.history
+        turn.state = msgspec.structs.replace(turn.state, transcript=state.transcript)
+        turn.evicted.clear()
+        if turn.overflow.changed:
+            _land(turn, before)
+    turn.window_id = (
+        turn.janitor_turn.lineage if turn.janitor_turn else turn.parts.janitor.lineage
+    ).current
+
+
+def settle_history(turn: CompileTurn) -> None:
+    """Put back what stands in the conversation without being said in it."""
+    if turn.compacting:
+        return
     if turn.state.sent_tails and appends(turn):
         turn.history = with_sent_tails(turn)
     if turn.tool_changes:
+        turn.settled_changes = 0
         turn.history = with_settled_changes(turn)
+    if turn.server_managed and turn.target_name == "openai-responses":
+        whole = len(turn.history)
+        turn.history = since_compaction(turn.history)
+        turn.left_to_server = whole - len(turn.history)
 
 
 async def _vetoed(turn: CompileTurn, overhead: float) -> bool:
@@ -221,11 +286,19 @@ def _land(turn: CompileTurn, before: tuple[Message, ...]) -> None:
         uri=result.archive_uri,
     )
     turn.state = msgspec.structs.replace(turn.state, transcript=transcript)
-    turn.report_evicted(result.evicted, reason=result.strategy, uri=result.archive_uri)
+    assert turn.janitor_turn is not None
+    for message in result.evicted:
+        uri = turn.janitor_turn.uri_of(message)
+        turn.report_evicted((message,), reason=result.strategy, uri=uri)
 
 
 def _overhead(turn: CompileTurn) -> float:
     """Tokens of the request that are not history: known parts, and the rest as it was last time."""
+    return _fixed_overhead(turn) + turn.state.last_volatile_tokens
+
+
+def _fixed_overhead(turn: CompileTurn) -> float:
+    """Tokens of what stands around the history and is known before the window is put together."""
     janitor, state = turn.parts.janitor, turn.state
     if janitor.counts_history_only:
         return 0
@@ -244,8 +317,4 @@ def _overhead(turn: CompileTurn) -> float:
         if tail.after > folded
     ]
     fixed = janitor.count(messages) if messages else 0
-    return (
-        fixed
-        + janitor.count_tools((*turn.inputs.tools, *inline_tools(turn)))
-        + state.last_volatile_tokens
-    )
+    return fixed + janitor.count_tools((*turn.inputs.tools, *inline_tools(turn)))

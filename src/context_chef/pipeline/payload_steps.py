@@ -22,7 +22,7 @@ from context_chef.pipeline.binding import bind_thinking
 from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.placement.cache import CachePlan, audit_breakpoints, place_breakpoints
-from context_chef.selection.server import anthropic_server_context_management
+from context_chef.selection.server import server_request
 from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt
 
 
@@ -94,9 +94,11 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     )
     adapted = await settle(adapter.adapt(request))
     if turn.server_managed:
-        managed = anthropic_server_context_management(turn.parts.janitor.strategy)
-        betas = (*adapted.betas, *(b for b in managed.betas if b not in adapted.betas))
-        body = {**adapted.body, "context_management": thaw(managed.context_management)}
+        fields, asked = server_request(
+            turn.parts.janitor.strategy, turn.target_name, compacting=turn.compacting
+        )
+        betas = (*adapted.betas, *(beta for beta in asked if beta not in adapted.betas))
+        body = {**adapted.body, **thaw(fields)}
         adapted = msgspec.structs.replace(adapted, body=body, betas=betas)
     turn.adapted = adapted
     turn.repairs.extend(adapted.repairs)
@@ -129,6 +131,7 @@ def _payload(turn: CompileTurn, arguments: Mapping[str, Any]) -> Payload:
         active_skill_name=skill.name if skill else None,
         betas=turn.adapted.betas if turn.adapted else (),
         tool_names=turn.tool_names,
+        compacting=turn.compacting,
     )
     target = turn.target_name
     return Payload(
@@ -178,7 +181,7 @@ def _transcript_offset(turn: CompileTurn) -> int:
         1 for message in turn.messages if turn.sources.get(id(message)) in ("sent_tail", SOURCE)
     )
     head = len(transcript.window) - (len(transcript.items) - transcript.folded)
-    return turn.history_start + head - transcript.folded + extra
+    return turn.history_start + head - transcript.folded + extra - turn.left_to_server
 
 
 def _bound(turn: CompileTurn, messages: tuple[Message, ...]) -> tuple[Message, ...]:

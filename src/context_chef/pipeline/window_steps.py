@@ -75,6 +75,27 @@ async def assemble(turn: CompileTurn) -> None:
         await invariants.check_assemble(turn, before, turn.messages)
 
 
+def reassemble(
+    turn: CompileTurn, assembled: Sequence[Message], replaced: Sequence[Message]
+) -> None:
+    """The window with `turn.history` where `replaced` stood. No handler is asked a second time.
+
+    `assembled` is the window as it was, with what the handlers made of it: history messages that
+    they left alone are followed by their identity.
+    """
+    if not turn.parts.slots.handlers(after_assemble):
+        sandwich = _sandwich(turn)
+        turn.messages, turn.history_start = sandwich.messages, sandwich.history_start
+        return
+    old = {id(message): turn.original(message) for message in replaced}
+    first = next((at for at, m in enumerate(assembled) if id(m) in old), turn.history_start)
+    turn.messages = (
+        *(m for m in assembled[:first] if id(m) not in old),
+        *turn.history,
+        *(m for m in assembled[first:] if id(m) not in old),
+    )
+
+
 async def tail(turn: CompileTurn) -> None:
     """Put what may change by the turn behind everything else."""
     before = turn.messages

@@ -1,4 +1,4 @@
-"""What a provider's refusal teaches: how much a request may hold, and how far off our counts are."""
+"""What a provider's refusal teaches: how much a request may hold, how far off our counts are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from context_chef.selection.overflow_errors import ContextOverflow
 from context_chef.selection.weight import byte_weight, longest_text
 
 _SHRINK: Final = 0.8
-"""Without a figure from the provider: the next request has at most this share of the refused one."""
+"""Without a figure from the provider, the next request has at most this share of the refused."""
 _SHORT: Final = 1.05
 """Where the size is not told, a refused request was at least so many times its limit."""
 _WILDEST: Final = 20.0

@@ -1,9 +1,14 @@
-"""`server()`: leave overflow to the provider where it can, and to a fallback elsewhere."""
+"""`server()`: leave overflow to the provider where it can, and to a fallback elsewhere.
+
+Three forms: Anthropic's `context_management` with edits, which work while it answers; Anthropic's
+`compaction`, a request of its own that answers one signed block; and the `context_management` of
+OpenAI Responses.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -16,6 +21,7 @@ from context_chef.selection.strategy import OverflowStrategy, Runner
 COMPACT_EDIT: Final = "compact_20260112"
 COMPACT_BETA: Final = "compact-2026-01-12"
 EDITING_BETA: Final = "context-management-2025-06-27"
+SUMMARIZE_BETA: Final = "compact-2026-09-04"
 
 
 class ServerFields(NamedTuple):
@@ -27,9 +33,11 @@ class ServerFields(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """Anthropic shortens the conversation itself. See `server()`."""
+    """The provider shortens the conversation itself. See `server()`."""
 
     config: Mapping[str, Any] | None = None
+    compaction: Mapping[str, Any] | bool | None = None
+    responses: Sequence[Mapping[str, Any]] | Mapping[str, Any] | int | bool | None = None
     fallback: OverflowStrategy | None = None
     kind: Literal["server"] = field(default="server", init=False)
 
@@ -40,6 +48,23 @@ class Server:
             )
         if self.fallback is not None:
             check_strategy("server.fallback", self.fallback)
+        if self.compaction and self.config is not None:
+            raise SettingsError(
+                "`server(config)` and `server(compaction=…)` exclude each other: Anthropic takes "
+                "either `context_management` or `compaction`."
+            )
+        object.__setattr__(self, "compaction", _compaction(self.compaction))
+        object.__setattr__(self, "responses", _responses(self.responses))
+
+    def manages(self, target: str) -> bool:
+        """Whether the provider of this target does the work."""
+        if target == "openai-responses":
+            return self.responses is not None
+        return target == "anthropic"
+
+    def on_request(self, target: str) -> bool:
+        """Whether the work is a request of its own, to be sent when the window is full."""
+        return target == "anthropic" and self.compaction is not None
 
     @property
     def name(self) -> str:
@@ -83,14 +108,65 @@ class Server:
 
 
 def server(
-    config: Mapping[str, Any] | None = None, *, fallback: OverflowStrategy | None = None
+    config: Mapping[str, Any] | None = None,
+    *,
+    compaction: Mapping[str, Any] | bool | None = None,
+    responses: Sequence[Mapping[str, Any]] | Mapping[str, Any] | int | bool | None = None,
+    fallback: OverflowStrategy | None = None,
 ) -> Server:
-    """Have Anthropic shorten the conversation, as `config` says (`{"edits": […]}`).
+    """Have the provider shorten the conversation.
 
-    Without a config it is asked to compact. On other targets `fallback` works; without one history
-    is left alone there. Nested in `chain()` or `background()` it is found too.
+    On Anthropic as `config` says (`{"edits": […]}`); without one it is asked to compact. With
+    `compaction` (True, or `{"instructions": "…"}`) the compile that is over its trigger answers a
+    request for a summary instead (`payload.meta.compacting`): append the message that comes back
+    and compile again. On OpenAI Responses it works with `responses`: True, the threshold in
+    tokens, or the entries of `context_management`.
+
+    On other targets `fallback` works; without one history is left alone there, up to the window.
+    Nested in `chain()` or `background()` it is found too. Raises SettingsError.
     """
-    return Server(config=config, fallback=fallback)
+    return Server(config=config, compaction=compaction, responses=responses, fallback=fallback)
+
+
+def _compaction(value: Any) -> Mapping[str, Any] | None:
+    if value is None or value is False:
+        return None
+    if value is True:
+        return {"type": "summarize"}
+    if isinstance(value, Mapping):
+        given = cast(Mapping[str, Any], value)
+        if given.get("type", "summarize") == "summarize":
+            return {"type": "summarize", **given}
+    raise SettingsError(
+        f"`server(compaction=…)` is True or a mapping of `type` 'summarize', not {value!r}."
+    )
+
+
+def _responses(value: Any) -> tuple[Mapping[str, Any], ...] | None:
+    if value is None or value is False:
+        return None
+    if value is True:
+        return ({"type": "compaction"},)
+    if isinstance(value, int):
+        value = {"compact_threshold": value}
+    entries: Any = [value] if isinstance(value, Mapping) else value
+    if isinstance(entries, (list, tuple)) and entries:
+        found = [_entry(entry) for entry in cast(Sequence[Any], entries)]
+        if all(entry is not None for entry in found):
+            return tuple(entry for entry in found if entry is not None)
+    raise SettingsError(
+        f"`server(responses=…)` is True, a threshold in tokens, or entries such as "
+        f"{{'type': 'compaction', 'compact_threshold': 200000}}, not {value!r}."
+    )
+
+
+def _entry(entry: Any) -> Mapping[str, Any] | None:
+    if not isinstance(entry, Mapping):
+        return None
+    given = {"type": "compaction", **cast(Mapping[str, Any], entry)}
+    threshold = given.get("compact_threshold")
+    sound = threshold is None or (type(threshold) is int and threshold > 0)
+    return given if sound else None
 
 
 def find_server(strategy: object) -> Server | None:
@@ -107,8 +183,26 @@ def find_server(strategy: object) -> Server | None:
 
 
 def is_server_strategy(strategy: object) -> bool:
-    """Whether this strategy leaves overflow to Anthropic where that is the target."""
+    """Whether this strategy leaves overflow to a provider where that is the target."""
     return find_server(strategy) is not None
+
+
+def server_request(
+    strategy: object, target: str, *, compacting: bool = False
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The fields that a server-managed request carries on this target, and the betas for them."""
+    found = find_server(strategy)
+    if found is None or not found.manages(target):
+        return {}, ()
+    if target == "openai-responses":
+        entries = cast("tuple[Mapping[str, Any], ...]", found.responses)
+        return {"context_management": [dict(entry) for entry in entries]}, ()
+    if found.on_request(target):
+        if not compacting:
+            return {}, ()
+        return {"compaction": dict(cast(Mapping[str, Any], found.compaction))}, (SUMMARIZE_BETA,)
+    managed = anthropic_server_context_management(found)
+    return {"context_management": managed.context_management}, managed.betas
 
 
 def anthropic_server_context_management(

@@ -139,31 +139,27 @@ def _without_media(message: Message, uri: str | None) -> Message:
 
 
 def _bytes(block: Block) -> int:
-    match block:
-        case Media(source=Inline(data=data)):
-            return len(data)
-        case Media(source=PlainText(text=text)) | Text(text=text) | Thinking(text=text):
-            return _utf8(text)
-        case ToolCall(arguments=arguments):
-            return _utf8(arguments)
-        case RedactedThinking(data=data):
-            return len(data)
-        case Opaque(value=value):
-            return _utf8(compact_json(thaw(value)))
-        case _:
-            return 0
+    if isinstance(block, Media) and isinstance(block.source, Inline):
+        return len(block.source.data)
+    if isinstance(block, RedactedThinking):
+        return len(block.data)
+    if isinstance(block, Opaque):
+        return _utf8(compact_json(thaw(block.value)))
+    return _utf8(_text(block))
 
 
 def _texts(messages: Iterable[Message]) -> Iterator[str]:
-    for message in messages:
-        for block in message.content:
-            match block:
-                case Text(text=text) | Thinking(text=text) | Media(source=PlainText(text=text)):
-                    yield text
-                case ToolCall(arguments=arguments):
-                    yield arguments
-                case _:
-                    pass
+    return (_text(block) for message in messages for block in message.content)
+
+
+def _text(block: Block) -> str:
+    if isinstance(block, (Text, Thinking)):
+        return block.text
+    if isinstance(block, ToolCall):
+        return block.arguments
+    if isinstance(block, Media) and isinstance(block.source, PlainText):
+        return block.source.text
+    return ""
 
 
 def _utf8(text: str) -> int:
