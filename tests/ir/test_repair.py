@@ -123,6 +123,14 @@ def test_a_result_without_an_id_answers_the_open_call_of_its_name() -> None:
     assert [(m.tool_call_id, m.text) for m in messages[2:]] == [("1", "of f"), ("2", "of g")]
 
 
+def test_a_result_that_names_its_call_has_it_before_one_that_names_none() -> None:
+    unnamed, named = result(None, "whose?"), result("2", "second")
+
+    out = mended(Message.user("q"), call("1", "2"), result("1"), unnamed, named)
+
+    assert [m.text for m in out if m.tool_call_id == "2"] == ["second"]
+
+
 def test_a_result_without_an_id_and_without_a_call_is_left_alone() -> None:
     history = [Message.user("q"), result("")]
 

@@ -166,6 +166,7 @@ class _Pairing:
     def _match(self) -> bool:
         """Find the call of every result. False when there is neither a call nor a result."""
         seen = False
+        unnamed: list[tuple[int, Message, _Round | None]] = []
         previous: _Round | None = None  # the turn that a further assistant message may continue
         for position, (_, message) in enumerate(self._placed):
             role = message.role
@@ -186,9 +187,13 @@ class _Pairing:
             elif role == "tool":
                 seen = True
                 previous = None
-                self._place(position, message)
+                if not self._place(position, message):
+                    unnamed.append((position, message, self._rounds[-1] if self._rounds else None))
             elif role == "user":
                 previous = None
+        # Only now: a result that names its call, however late, has it before one that names none.
+        for position, message, turn in unnamed:
+            self._place_by_order(position, message, turn)
         return seen
 
     def _open(self, turn: _Round, calls: Sequence[ToolCall]) -> None:
@@ -198,17 +203,27 @@ class _Pairing:
             self._known.add(call.id)
             self._by_id.setdefault(call.id, []).append((turn, number))
 
-    def _place(self, position: int, message: Message) -> None:
+    def _place(self, position: int, message: Message) -> bool:
+        """Give a result to the call it names. False for one that names none and has no place."""
         identifier = message.tool_call_id or ""
         found = self._take(identifier)
-        if found is None and not identifier:
-            found = self._take_by_order(message)
         if found is not None:
             turn, number = found
             turn.answer(number, position)
-        elif identifier and identifier in self._known:
+        elif not identifier:
+            return False
+        elif identifier in self._known:
             self._drop(position, DUPLICATE, "a second result of one call was left out")
-        elif not (self._keep_orphans or (self._keep_unnamed and not identifier)):
+        elif not self._keep_orphans:
+            self._drop(position, ORPHAN, "the result of a call that is not there was left out")
+        return True
+
+    def _place_by_order(self, position: int, message: Message, turn: _Round | None) -> None:
+        """Give a result without an id to a call of the turn before it that is still open."""
+        number = None if turn is None else self._take_by_order(turn, message)
+        if turn is not None and number is not None:
+            turn.answer(number, position)
+        elif not (self._keep_orphans or self._keep_unnamed):
             self._drop(position, ORPHAN, "the result of a call that is not there was left out")
 
     def _take(self, identifier: str) -> tuple[_Round, int] | None:
@@ -222,11 +237,10 @@ class _Pairing:
             at -= 1
         return waiting.pop(at)
 
-    def _take_by_order(self, message: Message) -> tuple[_Round, int] | None:
-        """For a result without an id: an open call of the latest turn, by name where it has one."""
-        if not self._rounds or not self._rounds[-1].open:
+    def _take_by_order(self, turn: _Round, message: Message) -> int | None:
+        """An open call of the turn, by name where the result has one."""
+        if not turn.open:
             return None
-        turn = self._rounds[-1]
         free = [number for number, result in enumerate(turn.results) if result is None]
         named = [
             number for number in free if message.name and turn.calls[number].name == message.name
@@ -234,7 +248,7 @@ class _Pairing:
         number = (named or free)[0]
         waiting = self._by_id[turn.calls[number].id]
         waiting.remove((turn, number))
-        return turn, number
+        return number
 
     def _drop(self, position: int, rule: str, why: str) -> None:
         self._dropped.add(position)
