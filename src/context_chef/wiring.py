@@ -28,6 +28,7 @@ from context_chef.persistence.memory_config import (
     MemoryConfig,
     MemorySnapshot,
 )
+from context_chef.persistence.memory_order import in_shown_order, with_places, without_places
 from context_chef.persistence.memory_turns import TURNS_NAMESPACE
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.notices import log_of_library
@@ -281,7 +282,7 @@ class Wiring:
             )
         wiring = Wiring(dataclasses.replace(self._options, **changes))
         if remembered is not None and wiring.parts.memory is not None:
-            await wiring.parts.memory.restore(remembered)  # the entries are there: sets the turn
+            await wiring.parts.memory.restore_turn(remembered)
         self._share_with(wiring)
         return wiring
 
@@ -297,14 +298,13 @@ class Wiring:
         memory = self.parts.memory
         if memory is None:
             return None
-        return MemorySnapshot(entries=await read_whole(memory.view), turn_count=memory.turn_count)
+        entries = in_shown_order(await read_whole(memory.view))
+        return MemorySnapshot(entries=without_places(entries), turn_count=memory.turn_count)
 
     async def _restore_stored(self, snapshot: ChefSnapshot) -> None:
         memory, remembered = self.parts.memory, snapshot.memory
         if memory is not None and remembered is not None:
-            if not memory.view.supports("restore"):
-                await replace_whole(memory.view, remembered.entries)
-            await memory.restore(remembered)
+            await _restore_memory(memory, remembered)
         elif remembered is not None and remembered.entries:
             self._logger.warning(
                 "The snapshot holds %d memory entries, and this chef has no memory: they are left "
@@ -440,6 +440,15 @@ def configured(kind: type[T], value: T | Mapping[str, Any] | None, *, name: str)
         if setting not in known:
             raise SettingsError(f"`{name}` has no setting {setting!r}. {nearest(setting, known)}")
     return kind(**settings)
+
+
+async def _restore_memory(memory: Memory, remembered: MemorySnapshot) -> None:
+    """Entries, order and turn; the order is written down where the backend has another."""
+    await replace_whole(memory.view, remembered.entries)
+    if [item.path for item in await memory.view.list()] != list(remembered.entries):
+        placed = with_places(remembered.entries)
+        await replace_whole(memory.view, placed)
+    await memory.restore_turn(remembered)
 
 
 def _included(names: Sequence[str]) -> list[str]:

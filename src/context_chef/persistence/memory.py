@@ -283,10 +283,14 @@ class Memory:
         False where the backend cannot replace: the entries stay then, the counter is set.
         """
         restored = await self.view.restore(snapshot.entries)
+        await self.restore_turn(snapshot)
+        return restored
+
+    async def restore_turn(self, snapshot: MemorySnapshot) -> None:
+        """Set the turn counter, for entries that somebody else has brought back."""
         shared = any("expiresAtTurn" in entry.meta for entry in snapshot.entries.values())
         await self._turns.put(snapshot.turn_count, shared=shared)
         self._scan.forget()
-        return restored
 
     # The same for callers without an event loop
 

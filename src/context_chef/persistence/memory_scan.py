@@ -9,6 +9,7 @@ from context_chef.errors import AsyncRequiredError
 from context_chef.events import Logger
 from context_chef.persistence.backend import Clock, StoredEntry, copy_meta
 from context_chef.persistence.memory_entry import MemoryEntry, check_key, read_entry
+from context_chef.persistence.memory_order import in_shown_order
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.prompts.memory import render_entry
 
@@ -34,8 +35,8 @@ class MemoryScan:
         self._warned: set[tuple[str, str]] = set()
 
     async def entries(self) -> list[MemoryEntry]:
-        """Every readable entry, in store order."""
-        stored = await self._stored()
+        """Every readable entry, in the order in which memory is shown."""
+        stored = in_shown_order(await self._stored())
         self._parsed = {key: kept for key, kept in self._parsed.items() if key in stored}
         self._rendered = {key: kept for key, kept in self._rendered.items() if key in stored}
         found = [self._entry(key, entry) for key, entry in stored.items()]

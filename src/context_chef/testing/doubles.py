@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from context_chef.events import EVENTS, Event
 from context_chef.ir.message import Message
 from context_chef.ir.turns import pinned_indexes
 from context_chef.ir.window import Budget, OverflowInput, WindowLineage
+from context_chef.persistence.backend import ListedEntry, StoredEntry
 
 
 class ScriptedModel:
@@ -78,11 +80,62 @@ class RecordingLogger:
         self.warnings.append(str(msg) % args if args else str(msg))
 
 
+class RecordingObserver:
+    """Keeps every event it is told. Give it to `chef.on(…)`, or all at once with `watch`."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+
+    def watch(self, chef: Any) -> RecordingObserver:
+        """Watch every event of a chef."""
+        for topic in EVENTS:
+            chef.on(topic, self)
+        return self
+
+    @property
+    def topics(self) -> list[str]:
+        """What happened, by name, in order."""
+        return [event.topic for event in self.events]
+
+
+class FourMethodsBackend:
+    """A backend with the four methods that one has to have, and no further ability."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, dict[str, StoredEntry]] = {}
+
+    def read(self, ns: str, path: str) -> StoredEntry | None:
+        return self._entries.get(ns, {}).get(path)
+
+    def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        self._entries.setdefault(ns, {})[path] = entry
+
+    def delete(self, ns: str, path: str) -> bool:
+        return self._entries.get(ns, {}).pop(path, None) is not None
+
+    def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+        return [
+            ListedEntry(path=path, meta=entry.meta)
+            for path, entry in self._entries.get(ns, {}).items()
+            if path.startswith(prefix)
+        ]
+
+
 class MovableClock:
-    """A clock that stands until it is moved. Answers seconds."""
+    """A clock that stands until it is moved. Answers seconds.
+
+    A chef, a store and memory want milliseconds: give them `milliseconds`.
+    """
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
+
+    def milliseconds(self) -> int:
+        """The same moment, as the `clock` of a chef answers it."""
+        return round(self.now * 1000)
 
     def __call__(self) -> float:
         return self.now
