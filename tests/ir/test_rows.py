@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_chef.errors import InputError
-from context_chef.ir.blocks import CacheBreakpoint, Inline, Media, Opaque, Text, Thinking, Url
+from context_chef.ir.blocks import (
+    CacheBreakpoint,
+    Inline,
+    Media,
+    Opaque,
+    PlainText,
+    Text,
+    Thinking,
+    Url,
+)
 from context_chef.ir.message import Message
 from context_chef.ir.rows import flat_row, read_messages, read_system
 
@@ -133,3 +142,24 @@ def test_a_message_written_as_a_row_reads_back_equal(rows: list[dict[str, Any]])
     messages = read_messages(rows)
 
     assert read_messages([flat_row(message) for message in messages]) == messages
+
+
+@pytest.mark.parametrize("data", ["plain words", "word", "raw", "日本"])
+def test_words_in_the_data_of_a_text_attachment_are_words(data: str) -> None:
+    row = {
+        "role": "user",
+        "content": "",
+        "attachments": [{"mediaType": "text/plain", "data": data}],
+    }
+
+    (message,) = read_messages([row])
+
+    assert message.media[0].source == PlainText(text=data)
+
+
+def test_base64_in_the_data_of_a_text_attachment_stays_base64() -> None:
+    attachment = {"mediaType": "text/plain", "data": "cGxhaW4gd29yZHM="}
+
+    (message,) = read_messages([{"role": "user", "content": "", "attachments": [attachment]}])
+
+    assert message.media[0].source == Inline(data="cGxhaW4gd29yZHM=")

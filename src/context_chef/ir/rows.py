@@ -6,6 +6,7 @@ the flat form (string content beside `attachments`, `thinking`, `pinned`, …).
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -394,6 +395,8 @@ def media_from(
             source = PlainText(text=unquote(body))
     elif lowered.startswith(("http://", "https://", "gs://")):
         source = Url(url=data)
+    elif (media_type or "").lower().startswith("text/") and not _encodes_text(data):
+        source = PlainText(text=data)
     else:
         source = Inline(data=data)
     if media_type == "image/*":
@@ -405,6 +408,15 @@ def media_from(
         filename=filename,
         native=native or {},
     )
+
+
+def _encodes_text(data: str) -> bool:
+    """Whether this is the base64 of words. The flat form has words themselves in the same field."""
+    try:
+        words = base64.b64decode(data, validate=True).decode("utf-8")
+    except ValueError:  # no base64 at all, or that of no text
+        return False
+    return all(mark.isprintable() or mark.isspace() for mark in words)
 
 
 def kind_of(media_type: str | None) -> MediaKind:
