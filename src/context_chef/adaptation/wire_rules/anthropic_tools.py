@@ -507,21 +507,21 @@ def defer_search_tool(request: Request) -> Iterator[Finding]:
 )
 def tool_reference_unknown(request: Request) -> Iterator[Finding]:
     known = {as_text(at.block.get("name")) for at in tools_of(request)}
-    for at in _referring(request):
-        change = as_map(at.block.get("tool"))
-        definition = as_map(change.get("definition"))
+    references = list(_referring(request))
+    for at in references:
+        definition = as_map(as_map(at.block.get("tool")).get("definition"))
         if definition:
             known.add(as_text(definition.get("name")))
-    for at in _referring(request):
+    # Tools of an MCP server are not listed in the request.
+    remote = any(at.kind == "mcp_toolset" for at in tools_of(request))
+    for at in [] if remote else references:
         change = as_map(at.block.get("tool"))
         name = None
         if at.kind == "tool_reference":
             name = as_text(at.block.get("tool_name"))
         elif change.get("type") == "tool_reference":
             name = as_text(change.get("name"))
-        # Tools of an MCP server are not listed in the request.
-        remote = any(at.kind == "mcp_toolset" for at in tools_of(request))
-        if name is not None and name not in known and not remote:
+        if name is not None and name not in known:
             yield Finding(at.path, f"{name!r} is no tool of this request")
 
 
@@ -529,10 +529,11 @@ def _referring(request: Request) -> Iterator[At]:
     for _, at in all_blocks(request):
         if at.kind in ("tool_reference", "tool_addition", "tool_removal"):
             yield at
-        for key in ("tool_references", "tool_changes"):
-            yield from blocks_of(at.block.get(key), f"{at.path}.{key}")
-        found = as_map(at.block.get("content"))
-        yield from blocks_of(found.get("tool_references"), f"{at.path}.content.tool_references")
+        elif at.kind == "compaction":
+            yield from blocks_of(at.block.get("tool_changes"), f"{at.path}.tool_changes")
+        elif at.kind == "tool_search_tool_result":
+            found = as_map(at.block.get("content")).get("tool_references")
+            yield from blocks_of(found, f"{at.path}.content.tool_references")
 
 
 @BOOK.rule(

@@ -25,15 +25,15 @@ SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 THINKING = ("thinking", "redacted_thinking")
 
 
-class At(NamedTuple):
-    """A block and where it stands."""
+class At:
+    """A block, its type and where it stands."""
 
-    path: str
-    block: Mapping[str, Any]
+    __slots__ = ("block", "kind", "path")
 
-    @property
-    def kind(self) -> str:
-        return as_text(self.block.get("type"))
+    def __init__(self, path: str, block: Mapping[str, Any]) -> None:
+        self.path = path
+        self.block = block
+        self.kind = as_text(block.get("type"))
 
 
 class Turn(NamedTuple):
@@ -95,8 +95,14 @@ def inside(at: At) -> Iterator[At]:
             yield At(f"{at.path}.source.content[{i}]", as_map(block))
 
 
-def all_blocks(request: Request) -> Iterator[tuple[str, At]]:
+def all_blocks(request: Request) -> list[tuple[str, At]]:
     """Every block with the role of its message, nested ones after the one that holds them."""
+    if "blocks" not in request.shared:
+        request.shared["blocks"] = list(_all_blocks(request))
+    return request.shared["blocks"]
+
+
+def _all_blocks(request: Request) -> Iterator[tuple[str, At]]:
     for at in blocks_of(request.body.get("system"), "system"):
         yield SYSTEM, at
     for _, role, blocks in messages_of(request):

@@ -23,13 +23,19 @@ def plain(value: Any, depth: int = 0) -> Any:
     Objects of the official SDKs become what they send; bytes become base64 text. What is no JSON
     stays as it is. Raises TooDeep.
     """
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value.value if isinstance(value, Enum) else value
+    kind = cast("type[Any]", type(value))
+    if kind is str or value is None or isinstance(value, (str, bool, int, float)):
+        return value if kind is str or not isinstance(value, Enum) else value.value
     if depth > DEEPEST:
         raise TooDeep
+    if kind is list:
+        return [plain(item, depth + 1) for item in cast("list[Any]", value)]
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value)
-        return {str(key): plain(item, depth + 1) for key, item in items.items()}
+        return {
+            key if type(key) is str else str(key): plain(item, depth + 1)
+            for key, item in items.items()
+        }
     if isinstance(value, (bytes, bytearray)):
         return base64.b64encode(bytes(value)).decode("ascii")
     if isinstance(value, Sequence):

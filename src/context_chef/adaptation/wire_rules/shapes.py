@@ -90,6 +90,10 @@ class ShapeTable:
         self._text = text
         self._null_is_absent = null_is_absent
         self._single_is_list = single_is_list
+        # Worked out once for every union of types, and for every type and role that it knows: facts
+        # about the table, as many as it has constants.
+        self._marks: dict[tuple[str, ...], list[Any]] = {}
+        self._chosen: dict[tuple[tuple[str, ...], Any, Any], tuple[str, ...]] = {}
 
     @cached_property
     def _parsed(self) -> tuple[dict[str, dict[str, _Field]], dict[str, _Spec]]:
@@ -185,10 +189,13 @@ class ShapeTable:
     def _value(self, value: Any, spec: _Spec, path: str) -> list[ShapeFault]:
         if _ANY in spec.scalars:
             return []
-        if isinstance(value, Mapping):
-            return self._mapping(cast("Mapping[str, Any]", value), spec, path)
-        if isinstance(value, (list, tuple)):
-            return self._list(cast("Sequence[Any]", value), spec, path)
+        # `type` first: texts are what there is most of, and abstract classes are slow to ask.
+        kind = cast("type[Any]", type(value))
+        if kind is not str:
+            if kind is dict or isinstance(value, Mapping):
+                return self._mapping(cast("Mapping[str, Any]", value), spec, path)
+            if isinstance(value, (list, tuple)):
+                return self._list(cast("Sequence[Any]", value), spec, path)
         if self._fits(value, spec):
             return []
         if isinstance(value, str) and spec.constants:
@@ -215,6 +222,13 @@ class ShapeTable:
     def _list(self, value: Sequence[Any], spec: _Spec, path: str) -> list[ShapeFault]:
         if not spec.lists:
             return [ShapeFault(path, f"{_expected(spec)} is expected, not list", True)]
+        if len(spec.lists) == 1:
+            each = spec.lists[0]
+            return [
+                fault
+                for index, item in enumerate(value)
+                for fault in self._value(item, each, f"{path}[{index}]")
+            ]
         tries = [
             [
                 fault
@@ -228,9 +242,10 @@ class ShapeTable:
     def _mapping(self, value: Mapping[str, Any], spec: _Spec, path: str) -> list[ShapeFault]:
         if self._single_is_list and spec.lists and not spec.types and not spec.maps:
             return self._value(value, spec.lists[0], path)
-        tries: list[list[ShapeFault]] = []
         candidates, reason = self._candidates(value, spec.types)
-        tries += [self._object(value, name, path) for name in candidates]
+        if len(candidates) == 1 and not spec.maps:
+            return self._object(value, candidates[0], path)
+        tries = [self._object(value, name, path) for name in candidates]
         for each in spec.maps:
             tries.append(
                 [
@@ -247,31 +262,48 @@ class ShapeTable:
 
     def _candidates(
         self, value: Mapping[str, Any], names: tuple[str, ...]
-    ) -> tuple[list[str], str]:
+    ) -> tuple[tuple[str, ...], str]:
         """The types whose constants (`type`, `role`) the value carries, or why there are none."""
-        if len(names) == 1:
-            return list(names), ""
-        fitting: list[str] = []
-        known: dict[str, list[str]] = {}
-        for name in names:
-            fits = True
-            for key, field in self._parsed[0][name].items():
-                spec = field.spec
-                if key not in ("type", "role") or not spec.constants or spec.scalars - {_NULL}:
-                    continue
-                if field.required or value.get(key) is not None:
-                    known.setdefault(key, []).extend(map(str, spec.constants))
-                    fits = fits and value.get(key) in spec.constants
-            if fits:
-                fitting.append(name)
+        if len(names) < 2:
+            return names, ""
+        kind, role = value.get("type"), value.get("role")
+        plain = (kind is None or type(kind) is str) and (role is None or type(role) is str)
+        if plain and (chosen := self._chosen.get((names, kind, role))) is not None:
+            return chosen, ""
+        if (marks := self._marks.get(names)) is None:
+            marks = self._marks[names] = [(name, self._marks_of(name)) for name in names]
+        given = {"type": kind, "role": role}
+        fitting = tuple(
+            name
+            for name, wanted in marks
+            if all(
+                given[key] in constants or (given[key] is None and not required)
+                for key, constants, required in wanted
+            )
+        )
         if fitting:
+            if plain:
+                self._chosen[names, kind, role] = fitting
             return fitting, ""
-        for key, constants in known.items():
-            if value.get(key) not in constants:
-                listed = ", ".join(repr(constant) for constant in dict.fromkeys(constants))
-                found = repr(value[key]) if key in value else "missing"
-                return [], f"`{key}` is {found}; known here: {listed}"
-        return [], "no known combination of `type` and `role`"
+        for key in ("type", "role"):
+            known = [each for _, wanted in marks for mark, each, _ in wanted if mark == key]
+            constants = dict.fromkeys(constant for each in known for constant in each)
+            if known and given[key] not in tuple(constants):
+                found = repr(given[key]) if key in value else "missing"
+                listed = ", ".join(repr(constant) for constant in constants)
+                return (), f"`{key}` is {found}; known here: {listed}"
+        return (), "no known combination of `type` and `role`"
+
+    def _marks_of(self, name: str) -> list[tuple[str, tuple[Any, ...], bool]]:
+        """The fields by which that type is told from others: key, constants, whether required."""
+        fields = self._parsed[0][name]
+        return [
+            (key, field.spec.constants, field.required)
+            for key in ("type", "role")
+            if (field := fields.get(key)) is not None
+            and field.spec.constants
+            and not field.spec.scalars - {_NULL}
+        ]
 
 
 def _expected(spec: _Spec) -> str:
