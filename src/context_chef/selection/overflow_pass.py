@@ -376,8 +376,8 @@ class OverflowPass:
             archive_uri=before.archive_uri or uri,
         )
         self._parts.logger.warning(
-            "History did not fit the window of %s tokens: %d messages were shortened and %d left.",
-            f"{limit:.0f}",
+            "History did not fit %s: %d messages were shortened and %d left.",
+            "what the provider takes" if heavy else f"the window of {limit:.0f} tokens",
             len(fitted.clipped),
             len(fitted.dropped),
         )
