@@ -31,6 +31,7 @@ from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.pipeline.turn import (
     CacheSetting,
     CompileTurn,
+    CompileWatcher,
     TailMode,
     ToolChanges,
     TransformToolResult,
@@ -373,17 +374,6 @@ class ContextChef:
         with self._changing:
             return self._parts.janitor.recover(error)
 
-    def recover(self, error: object) -> bool:
-        """Learn from a provider's answer that the last request was too large.
-
-        `error` is the exception of an SDK or of what wraps one, or the body of the HTTP answer.
-        True: the next compile fits what the provider takes; retry once. The limit and the size that
-        the answer names are kept, also in snapshots. False: it says something else, or no shorter
-        request would help; raise it on.
-        """
-        with self._changing:
-            return self._parts.janitor.recover(error)
-
     def request_new_context(self) -> ContextChef:
         """Close the window in the next compile, whatever room is left."""
         with self._changing:
@@ -414,6 +404,21 @@ class ContextChef:
         """Stop watching."""
         self._parts.emitter.off(event, observer)
         return self
+
+    def watch_stages(self, watcher: CompileWatcher) -> Unsubscribe:
+        """Be told when a compile and each of its stages begin and end. Answers the way off.
+
+        For tracing and timing; `context_chef.integrations.otel` is made of it. Costs nothing while
+        nobody watches.
+        """
+        watchers = self._parts.watchers
+        watchers.append(watcher)
+
+        def off() -> None:
+            if watcher in watchers:
+                watchers.remove(watcher)
+
+        return off
 
     @property
     def adapters(self) -> AdapterRegistry:
@@ -501,8 +506,6 @@ class ContextChef:
                 turn.janitor_turn.publish()
             if turn.sent is not None:
                 turn.parts.janitor.note_sent(turn.sent)
-            if turn.sent is not None:
-                turn.parts.janitor.note_sent(turn.sent)
             self._parts.transforms.keep_current()
             now, new, base = self._state, turn.state, turn.base
             transcript, changed_at = now.transcript, None
@@ -518,7 +521,6 @@ class ContextChef:
                 sent_tails=sent,
                 sent_prefixes=new.sent_prefixes,
                 sent_requests=new.sent_requests,
-                last_volatile_tokens=new.last_volatile_tokens,
                 last_volatile_tokens=new.last_volatile_tokens,
                 cache_anchor=new.cache_anchor if changed_at is None else None,
                 handoff_noticed=new.handoff_noticed,

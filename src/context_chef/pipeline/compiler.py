@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Final
 
 from context_chef.pipeline import hard_window, history_steps, payload_steps, window_steps
 from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.stages import STAGES
-from context_chef.pipeline.turn import CompileTurn
+from context_chef.pipeline.turn import CompileTurn, CompileWatcher
 
 STEPS: Final[Mapping[str, Callable[[CompileTurn], Awaitable[None]]]] = {
     "start": history_steps.start,
@@ -32,7 +33,25 @@ async def run_stages(turn: CompileTurn) -> None:
     A passed-in token is looked at after each stage that may wait; an asyncio cancel arrives
     wherever something waits.
     """
+    watchers = tuple(turn.parts.watchers)
+    if watchers:
+        await _watched(turn, watchers)
+        return
     for stage in STAGES:
         await STEPS[stage.name](turn)
         if stage.waits:
             raise_if_cancelled(turn.inputs.signal)
+
+
+async def _watched(turn: CompileTurn, watchers: Sequence[CompileWatcher]) -> None:
+    """The same, with everything that watches told when a compile and a stage begin and end."""
+    with ExitStack() as compiling:
+        for watcher in watchers:
+            compiling.enter_context(watcher.compiling(turn))
+        for stage in STAGES:
+            with ExitStack() as running:
+                for watcher in watchers:
+                    running.enter_context(watcher.stage(stage.name, turn))
+                await STEPS[stage.name](turn)
+                if stage.waits:
+                    raise_if_cancelled(turn.inputs.signal)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from context_chef.adaptation.adapter import Adapted
 from context_chef.adaptation.model_profile import ModelProfile
@@ -63,6 +64,18 @@ class CompileSettings:
     keep: Literal["chef", "caller"] = "chef"
 
 
+class CompileWatcher(Protocol):
+    """Is told when a compile and each of its stages begin and end, for tracing and timing.
+
+    Both methods answer a context manager that is entered before and left after, with the error
+    when there was one. It watches: what it raises itself fails the compile.
+    """
+
+    def compiling(self, turn: CompileTurn, /) -> AbstractContextManager[object]: ...
+
+    def stage(self, name: str, turn: CompileTurn, /) -> AbstractContextManager[object]: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChefParts:
     """What outlives a compile: the parts that a chef wires together."""
@@ -78,6 +91,7 @@ class ChefParts:
     offload: Offload | None
     transforms: TransformCache
     warned: set[str]
+    watchers: list[CompileWatcher] = field(default_factory=list["CompileWatcher"])
 
     def warn_once(self, cause: str, message: str, *args: object) -> None:
         """Say it the first time that this chef meets `cause`."""
