@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -51,14 +52,21 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def marks(text: str) -> Counter[str]:
+    """The numbers that texts of a session begin with."""
+    return Counter(set(re.findall(r"<\d+>", text)))
+
+
 class Summariser:
     """A model that answers, fails, is blank or is slow, as its session wants it."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self) -> None:
         self.mood = "good"
         self.answered: list[str] = []
         """What it was shown in the calls that it answered."""
-        self._chance = chance
+        self.beside: Counter[str] = Counter()
+        """What it was shown though the window did not hold it any more."""
+        self.window: Callable[[], Sequence[Message]] = tuple
 
     async def __call__(self, messages: Sequence[Message]) -> str:
         if self.mood == "slow":
@@ -69,6 +77,7 @@ class Summariser:
             return " \n"
         shown = "\n".join(message.text for message in messages[:-1])
         self.answered.append(shown)
+        self.beside += marks(shown) - marks("\n".join(m.text for m in self.window()))
         return f"<summary>Part {len(self.answered)} of the work went well.</summary>"
 
 
@@ -105,7 +114,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        self.model = Summariser(self.chance)
+        self.model = Summariser()
         self.failing = False
         self.tokenizer = CharacterTokenizer()
         self.target = ("openai", "gpt-4o")
@@ -125,6 +134,7 @@ class Session:
         )
         self.chef.set_system_prompt("You are an assistant. " * 5)
         self.chef.use("before-adapt", self._maybe_fail)
+        self.model.window = lambda: self.chef.window
 
     def _maybe_fail(self, context: Any) -> None:
         if self.failing:
@@ -356,14 +366,9 @@ class Session:
                 found = sequence_problems(target, payloads, model)
                 faults += [f"seed {self.seed}, {target} {model}: {fault}" for fault in found]
         if self.stable:
-            counts = Counter(
-                line.split(">")[0]
-                for shown in self.model.answered
-                for line in shown.split("\n")
-                if line.startswith("<") and line[1:2].isdigit()
-            )
-            twice = [mark for mark, times in counts.items() if times > 1]
-            faults += [f"seed {self.seed}: {mark}> was summarised twice" for mark in twice]
+            twice = [text for text, times in Counter(self.model.answered).items() if times > 1]
+            faults += [f"seed {self.seed}: {text[:40]!r} was summarised twice" for text in twice]
+            faults += [f"seed {self.seed}: {m} was summarised again" for m in self.model.beside]
         return faults
 
 

@@ -50,10 +50,12 @@ def bind_thinking(
     `mend` makes messages sendable again after blocks were taken out of them.
     """
     tools = tuple(tools)
-    kept, repairs = _without_unbound(messages, tools, sent)
+    kept, dropped, repairs = _without_unbound(messages, tools, sent)
     final = mend(kept) if repairs else tuple(messages)
     by_thinking, last = _digests(final, tools)
     remembered = {key: sent.by_thinking.get(key, digest) for key, digest in by_thinking.items()}
+    # What was left out once stays out: what was made since was made without it.
+    remembered.update(dropped)
     return BoundThinking(
         messages=final,
         sent=SentPrefixes(by_thinking=remembered, last=last),
@@ -63,9 +65,10 @@ def bind_thinking(
 
 def _without_unbound(
     messages: Sequence[Message], tools: tuple[ToolDefinition, ...], sent: SentPrefixes
-) -> tuple[tuple[Message, ...], list[Repair]]:
+) -> tuple[tuple[Message, ...], dict[str, str], list[Repair]]:
     digest = _Digest(tools)
     kept: list[Message] = []
+    dropped: dict[str, str] = {}
     repairs: list[Repair] = []
     fresh = True
     for index, message in enumerate(messages):
@@ -77,6 +80,7 @@ def _without_unbound(
             fresh = False
         if expected is not None and expected != digest.value:
             content = tuple(block for block in message.content if not _key(block))
+            dropped.update(dict.fromkeys(keys, expected))
             repairs.append(
                 Repair(
                     rule="anthropic/preserved-thinking",
@@ -90,7 +94,7 @@ def _without_unbound(
                 continue
         kept.append(message)
         digest.add(message)
-    return tuple(kept), repairs
+    return tuple(kept), dropped, repairs
 
 
 def _digests(
