@@ -29,11 +29,20 @@ _OURS_ALONE = {
     "anthropic/prefill-unsupported",
     "anthropic/max-tokens",  # models under a router's spelling are known to us
     "anthropic/system-role-model",
+    "anthropic/tool-reference-unknown",  # in the results of the server's own search
+    "gemini/inline-data",  # in the parts of a function response
     "gemini/schema",  # a property whose schema is null is no property
     "gemini/part-data",  # a part that is null
 }
-# Where they say more: what a reference points at may be the call, an index may be null.
-_THEIRS_ALONE = {"openai/shape", "openai-responses/shape", "openai-responses/output-orphan"}
+# Where they say more: what a reference points at may be the call, an index may be null, and a
+# model's id in capitals is known to us.
+_THEIRS_ALONE = {
+    "openai/shape",
+    "openai/audio-model",
+    "openai/search-model",
+    "openai-responses/shape",
+    "openai-responses/output-orphan",
+}
 
 
 def _judged(target: str) -> list[Recorded]:

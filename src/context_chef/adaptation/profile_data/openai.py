@@ -394,6 +394,15 @@ OPENAI_PROFILES: tuple[ModelProfile, ...] = (
             prices=prices,
         )
         for name, aliases, window, media, prices in (
+            ("gpt-3.5-turbo-0613", ("gpt-3.5-turbo-0301",), 4_096, (), _prices(1.50, 1, 2)),
+            (
+                "gpt-3.5-turbo-16k",
+                ("gpt-3.5-turbo-16k-0613",),
+                16_385,
+                (),
+                _prices(3, 1, 4),
+            ),
+            ("gpt-4-32k", ("gpt-4-32k-0613", "gpt-4-32k-0314"), 32_768, (), _prices(60, 1, 120)),
             (
                 "gpt-4-turbo",
                 ("gpt-4-turbo-preview", "gpt-4-1106-preview", "gpt-4-0125-preview"),

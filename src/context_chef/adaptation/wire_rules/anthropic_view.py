@@ -145,7 +145,7 @@ def prefill_of(request: Request) -> Turn | None:
     turns = turns_of(request)
     if not turns or turns[-1].role != ASSISTANT or request.body.get("fallback_credit_token"):
         return None
-    kinds = [at.kind for at in turns[-1].blocks]
+    kinds = [at.kind for at in messages_of(request)[-1][2]]
     paused = any(kind in SERVER_CALLS or kind in RESULT_OF for kind in kinds)
     compacted = bool(kinds) and all(kind == "compaction" for kind in kinds)
     return None if paused or compacted else turns[-1]
