@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from context_chef.adaptation.profiles import Profiles
+from context_chef.adaptation.read_calls import read_tool_call
 from context_chef.adaptation.registry import AdapterRegistry
 from context_chef.bridge import run_sync
 from context_chef.errors import SettingsError, UnknownToolError
@@ -16,7 +17,7 @@ from context_chef.events import Event, FoldDropped, Logger, Observer, ToolBlocke
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.payload import Payload
 from context_chef.ir.rows import read_message, read_messages, read_system
-from context_chef.ir.tools import ToolDefinition, ToolRequest
+from context_chef.ir.tools import ToolDefinition
 from context_chef.ir.transcript import Transcript
 from context_chef.persistence.backend import StorageBackend
 from context_chef.persistence.memory import Memory
@@ -258,35 +259,46 @@ class ContextChef:
         return self._wiring.visible_tools()
 
     async def check_tool_call(self, call: Any) -> ToolVerdict:
-        """Whether this call may run, with the reason when not. Never changes what is compiled."""
-        verdict = self._wiring.pruner.check_tool_call(call)
+        """Whether this call may run, with the reason when not. Never changes what is compiled.
+
+        `call` is one call of a provider's answer, in the forms of `handle_tool`. A call without a
+        usable name, which a model may well send, is refused like a blocked one. Raises InputError
+        for what is no call at all.
+        """
+        verdict = self._wiring.pruner.check_tool_call(read_tool_call(call))
         if verdict.blocked:
             await self._parts.emitter.emit(ToolBlocked(name=verdict.name or ""))
         return verdict
 
     def check_tool_call_sync(self, call: Any) -> ToolVerdict:
+        """`check_tool_call()` without an event loop. Raises AsyncRequiredError as needed."""
         return run_sync(self.check_tool_call(call))
 
     def owns_tool(self, name: object) -> bool:
         """Whether `handle_tool` answers calls of this name, whatever the tools mode."""
         return is_context_tool_name(name, native_memory=self._wiring.context_tool.native_memory)
 
-    async def handle_tool(self, call: ToolRequest | Section) -> str:
+    async def handle_tool(self, call: Any) -> str:
         """Run a call of one of the chef's own tools: the text to give back to the model.
 
-        What the model got wrong comes back as text. Raises UnknownToolError for a name that is
+        `call` is one call as a provider's answer has it, SDK object or mapping (an entry of
+        `tool_calls`, a `function_call` item, a `tool_use` block, a Gemini `functionCall`), or a
+        `ToolCall` of `chef.history`. What the model got wrong comes back as text that begins with
+        `Error:`. Raises InputError for what is no call, and UnknownToolError for a name that is
         not ours: ask `owns_tool` first.
         """
-        request = call if isinstance(call, ToolRequest) else _tool_request(call)
+        request = read_tool_call(call)
         if not self.owns_tool(request.name):
             raise UnknownToolError(
-                f"The chef has no tool {request.name!r}; ask `owns_tool` before `handle_tool`."
+                f"The chef has no tool {request.name!r}; ask `owns_tool` before `handle_tool`, and "
+                "run your own tools yourself."
             )
         return await dispatch_context_tool(
             self._wiring.tool_host(self.request_new_context), request
         )
 
-    def handle_tool_sync(self, call: ToolRequest | Section) -> str:
+    def handle_tool_sync(self, call: Any) -> str:
+        """`handle_tool()` without an event loop. Raises AsyncRequiredError naming what waits."""
         return run_sync(self.handle_tool(call))
 
     # Skills
@@ -493,6 +505,7 @@ class ContextChef:
             sent_requests=now.sent_requests,
             last_volatile_tokens=now.last_volatile_tokens,
             cache_anchor=now.cache_anchor,
+            cache_anchor_before=now.cache_anchor_before,
             handoff_noticed=now.handoff_noticed,
             new_contexts_done=now.new_contexts_done,
         )
@@ -523,6 +536,7 @@ class ContextChef:
                 sent_requests=new.sent_requests,
                 last_volatile_tokens=new.last_volatile_tokens,
                 cache_anchor=new.cache_anchor if changed_at is None else None,
+                cache_anchor_before=new.cache_anchor_before,
                 handoff_noticed=new.handoff_noticed,
                 new_contexts_done=max(now.new_contexts_done, new.new_contexts_done),
             )
@@ -592,8 +606,3 @@ class ContextChef:
 
 
 _NOT_OPTIONS = frozenset({"self", "unknown", "__class__"})
-
-
-def _tool_request(call: Mapping[str, Any]) -> ToolRequest:
-    name = call.get("name")
-    return ToolRequest(name=name if isinstance(name, str) else "", arguments=call.get("arguments"))

@@ -60,6 +60,7 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     sent_requests: Mapping[str, SentRequest] = EMPTY
     last_volatile_tokens: float = 0
     cache_anchor: int | None = None
+    cache_anchor_before: int | None = None
     version: int = VERSION
 
     def __post_init__(self) -> None:

@@ -221,6 +221,7 @@ class Wiring:
             sent_requests=state.sent_requests,
             last_volatile_tokens=state.last_volatile_tokens,
             cache_anchor=state.cache_anchor,
+            cache_anchor_before=state.cache_anchor_before,
         )
         stores = {ns: await read_whole(self._namespace(ns)) for ns in _included(include)}
         return msgspec.structs.replace(here, memory=await self._memory_now(), stores=stores)
@@ -254,6 +255,7 @@ class Wiring:
             sent_requests=snapshot.sent_requests,
             last_volatile_tokens=snapshot.last_volatile_tokens,
             cache_anchor=snapshot.cache_anchor,
+            cache_anchor_before=snapshot.cache_anchor_before,
         )
 
     async def branch(self) -> Wiring:

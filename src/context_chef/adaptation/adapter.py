@@ -24,6 +24,9 @@ class AdaptRequest(msgspec.Struct, frozen=True, kw_only=True):
     """None when the model is not known: the safe choice is made everywhere."""
     preserve_thinking_as_text: bool = False
     """Reasoning that the target cannot read becomes text in front of the answer."""
+    moving_breakpoints: bool = False
+    """Breakpoints will stand elsewhere in the next request: content is written so that a mark that
+    comes or goes changes no other byte."""
 
 
 class Adapted(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from context_chef.adaptation.anthropic_body import cache_control
 from context_chef.adaptation.anthropic_media import media_source, why_not
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments
 from context_chef.adaptation.media import (
@@ -32,11 +33,6 @@ Wire = dict[str, Any]
 
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
 """What carries no breakpoint."""
-
-
-def cache_control(mark: CacheBreakpoint) -> Wire:
-    """A breakpoint as it stands on a block."""
-    return {"type": "ephemeral"} if mark.ttl is None else {"type": "ephemeral", "ttl": mark.ttl}
 
 
 def mark_last(blocks: list[Wire], mark: CacheBreakpoint, where: str, notes: Notes) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from context_chef.adaptation.notes import Notes
+from context_chef.ir.blocks import CacheBreakpoint
 
 MAX_BREAKPOINTS: Final = 4
 
@@ -22,6 +23,11 @@ _MESSAGE_BETAS: Final = {
     "clear_at": "mid-conversation-system-clear-at-2026-08-21",
     "output_config": "mid-conversation-output-config-2026-07-01",
 }
+
+
+def cache_control(mark: CacheBreakpoint) -> dict[str, Any]:
+    """A breakpoint as it stands on a block or a tool."""
+    return {"type": "ephemeral"} if mark.ttl is None else {"type": "ephemeral", "ttl": mark.ttl}
 
 
 def mend_breakpoints(body: Mapping[str, Any], notes: Notes) -> None:

@@ -90,15 +90,21 @@ class ChatWriter:
         mend: bool,
         names: Mapping[str, str],
         memos: Memos[Made],
+        moving_breakpoints: bool = False,
     ) -> None:
         self.notes = Notes(WIRE)
         self._profile = profile
         self._marks = profile is not None and profile.cache.explicit_marks
+        as_parts = self._marks and moving_breakpoints
         self._messages = _MessageWriter(
-            profile=profile, preserve_thinking=preserve_thinking, mend=mend, names=names
+            profile=profile,
+            preserve_thinking=preserve_thinking,
+            mend=mend,
+            names=names,
+            as_parts=as_parts,
         )
         renamed = tuple(sorted((k, v) for k, v in names.items() if k != v))
-        self._memo = memos.of((profile, preserve_thinking, mend, renamed))
+        self._memo = memos.of((profile, preserve_thinking, mend, renamed, as_parts))
         self._calls: dict[str, ToolCall] = {}
         self._drafts: list[Draft] = []
         self._rows: list[dict[str, Any]] = []
@@ -197,9 +203,11 @@ class _MessageWriter:
         preserve_thinking: bool,
         mend: bool,
         names: Mapping[str, str],
+        as_parts: bool,
     ) -> None:
         self.notes = Notes(WIRE)
         self._profile = profile
+        self._as_parts = as_parts
         self._official = profile is not None and bool(_OFFICIAL_MODEL.match(profile.name))
         self._marks = profile is not None and profile.cache.explicit_marks
         self._preserve_thinking = preserve_thinking
@@ -230,7 +238,10 @@ class _MessageWriter:
                 self._dropped("field-dropped", f".{key}", f"OpenAI takes no `{key}`")
                 del fields[key]
         note_foreign(self.notes, message.native, WIRE, "")
-        draft = Draft(role=role, fields=fields, spelled=str(native.get("_content", "")))
+        # A string has no place for a mark, and the next request may have one here.
+        as_parts = self._as_parts and message.role != "assistant"
+        spelled = "parts" if as_parts else str(native.get("_content", ""))
+        draft = Draft(role=role, fields=fields, spelled=spelled)
         if message.name is not None:
             self._name(message, draft)
         for at, block in enumerate(message.content):

@@ -76,9 +76,11 @@ class ItemWriter:
         preserve_thinking: bool,
         mend: bool,
         memos: Memos[Made] | None = None,
+        moving_breakpoints: bool = False,
     ) -> None:
         self.notes = Notes(WIRE)
         self._profile = profile
+        self._as_parts = moving_breakpoints and profile is not None and profile.cache.explicit_marks
         self._preserve_thinking = preserve_thinking
         self._mend = mend
         self._memos = memos or Memos[Made]()
@@ -118,13 +120,15 @@ class ItemWriter:
 
     def _write(self, messages: Sequence[Message], names: Mapping[str, str]) -> None:
         # A string cannot hold a breakpoint: then the whole system prompt goes as items.
-        as_items = (
+        as_items = self._as_parts or (
             self._profile is not None
             and self._profile.cache.explicit_marks
             and any(_is_marked_prompt(message) for message in messages)
         )
         renamed = tuple(sorted((k, v) for k, v in names.items() if k != v))
-        way = (self._profile, self._preserve_thinking, self._mend, renamed, as_items)
+        way = (
+            self._profile, self._preserve_thinking, self._mend, renamed, as_items, self._as_parts
+        )  # fmt: skip
         memo = self._memos.of(way)
         writer = _MessageWriter(
             profile=self._profile,
@@ -132,6 +136,7 @@ class ItemWriter:
             mend=self._mend,
             names=names,
             system_as_items=as_items,
+            as_parts=self._as_parts,
         )
         for index, message in enumerate(messages):
             if message.role == "assistant" and _is_prefill(message):
@@ -188,6 +193,7 @@ class _MessageWriter:
         mend: bool,
         names: Mapping[str, str],
         system_as_items: bool,
+        as_parts: bool,
     ) -> None:
         self.notes = Notes(WIRE)
         self._profile = profile
@@ -196,6 +202,7 @@ class _MessageWriter:
         self._mend = mend
         self._names = names
         self._system_as_items = system_as_items
+        self._as_parts = as_parts
         self._items: list[Item] = []
 
     def make(self, message: Message, call: ToolCall | None) -> Made:
@@ -236,7 +243,7 @@ class _MessageWriter:
                 self._items.append(Item(value))
                 return
         self._mark_last(message, pieces)
-        spelled = str(native.get("_content", ""))
+        spelled = "parts" if self._as_parts else str(native.get("_content", ""))
         self._items.append(Item(row, pieces=pieces, spelled=spelled, marks=self._marks))
 
     def _output(self, message: Message, call: ToolCall | None) -> None:
@@ -252,7 +259,8 @@ class _MessageWriter:
         if message.is_error:
             wrap_first(pieces, failed_result)
         self._mark_last(message, pieces)
-        spelled = str(native.get("_content", "")) or "text"
+        # A string has no place for a mark, and the next request may have one here.
+        spelled = "parts" if self._as_parts else str(native.get("_content", "")) or "text"
         self._items.append(
             Item(row, pieces=pieces, spelled=spelled, key="output", marks=self._marks)
         )

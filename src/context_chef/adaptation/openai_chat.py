@@ -72,6 +72,7 @@ class OpenAIAdapter:
             mend=mend,
             names=converted.names,
             memos=self._memos,
+            moving_breakpoints=request.moving_breakpoints,
         )
         body: dict[str, Any] = {"messages": writer.write(request.messages)}
         if converted.wire:

@@ -58,7 +58,10 @@ class OpenAIResponsesAdapter:
     def adapt(self, request: AdaptRequest) -> Adapted:
         """The request; ids that would drag in what is not there any more are taken off."""
         writer = self._writer(
-            request.profile, mend=True, preserve=request.preserve_thinking_as_text
+            request.profile,
+            mend=True,
+            preserve=request.preserve_thinking_as_text,
+            moving_breakpoints=request.moving_breakpoints,
         )
         body = writer.body(request.messages, request.tools)
         return Adapted(
@@ -72,10 +75,20 @@ class OpenAIResponsesAdapter:
         return responses_arguments(adapted.body)
 
     def _writer(
-        self, profile: ModelProfile | None, *, mend: bool, preserve: bool = False
+        self,
+        profile: ModelProfile | None,
+        *,
+        mend: bool,
+        preserve: bool = False,
+        moving_breakpoints: bool = False,
     ) -> ItemWriter:
-        preserve = preserve or self._preserve_thinking
-        return ItemWriter(profile=profile, preserve_thinking=preserve, mend=mend, memos=self._memos)
+        return ItemWriter(
+            profile=profile,
+            preserve_thinking=preserve or self._preserve_thinking,
+            mend=mend,
+            memos=self._memos,
+            moving_breakpoints=moving_breakpoints,
+        )
 
 
 def to_openai_responses(

@@ -81,6 +81,8 @@ def _is_content(given: dict[str, Any]) -> bool:
 def _body(given: dict[str, Any], reader: _Reader) -> dict[str, Any]:
     """A body in REST spelling; the SDK's `config` is taken apart into what it stands for."""
     body = camel_keys(given)
+    if "candidates" in body:
+        raise InputError("this is an answer, not a request: read its `candidates[0].content`.")
     config = body.pop("config", None)
     if config is None:
         return body

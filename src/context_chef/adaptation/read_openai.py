@@ -44,7 +44,7 @@ _WIRE_FIELDS: Final = frozenset(
 """Message fields of OpenAI and of servers that speak its language."""
 _ANSWERS: Final = {
     "chat.completion": "this is an answer: append its `choices[0].message` to the messages",
-    "response": "this is an answer: append its `output` to the input",
+    "response": "this is an answer: append its `output` to the input, or read `answer.output`",
 }
 _REASONING: Final = ("reasoning_content", "reasoning", "reasoning_text")
 

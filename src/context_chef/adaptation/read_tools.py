@@ -7,13 +7,13 @@ from typing import Any, Final, cast
 
 from context_chef.adaptation.conversation import plain
 from context_chef.errors import InputError
-from context_chef.ir.blocks import Provider
+from context_chef.ir.blocks import CacheBreakpoint, Provider
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.tools import ToolDefinition
 
 _FLAT_KEYS: Final = frozenset(
     {"name", "description", "parameters", "tags", "defer_loading", "deferLoading", "strict",
-     "native", "extra"}
+     "native", "extra", "cache", "cache_control"}
 )  # fmt: skip
 _MCP_SCHEMA: Final = "inputSchema"
 _DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
@@ -155,9 +155,26 @@ def _flat(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDef
         tags=tuple(tags),
         defer_loading=bool(deferred),
         strict=_flag(tool, "strict", path),
+        cache=_cache(tool, path),
         native=_schema(tool, "native", path) or {},
         extra={**(_schema(tool, "extra", path) or {}), **unknown},
     )
+
+
+def _cache(tool: Mapping[str, Any], path: str) -> CacheBreakpoint | None:
+    """A breakpoint behind the tool: `cache` is our word for it, `cache_control` Anthropic's."""
+    key = "cache" if tool.get("cache") is not None else "cache_control"
+    value = tool.get(key)
+    if value is None or value is False or isinstance(value, CacheBreakpoint):
+        return value or None
+    said = {} if value is True else value
+    ttl = cast(Mapping[str, Any], said).get("ttl") if isinstance(said, Mapping) else value
+    if not isinstance(said, Mapping) or ttl not in (None, "5m", "1h"):
+        raise InputError(
+            f"a breakpoint is true or a mapping with a `ttl` of '5m' or '1h', not {value!r}.",
+            path=f"{path}.{key}",
+        )
+    return CacheBreakpoint(ttl=ttl)
 
 
 def _mcp(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDefinition:
@@ -165,10 +182,12 @@ def _mcp(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDefi
         name=_name(tool, path),
         description=_words(tool, path),
         parameters=_schema(tool, _MCP_SCHEMA, path),
+        cache=_cache(tool, path),
         extra={
             key: value
             for key, value in tool.items()
-            if key not in ("name", "description", _MCP_SCHEMA) and value is not None
+            if key not in ("name", "description", _MCP_SCHEMA, "cache", "cache_control")
+            and value is not None
         },
     )
 
@@ -177,7 +196,10 @@ def _chat(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDef
     function = cast(dict[str, Any], tool["function"])
     where = f"{path}.function"
     inner = _rest(function, "name", "description", "parameters", "strict")
-    native = _rest(tool, "type", "function", "description", "tags", "deferLoading", "defer_loading")
+    native = _rest(
+        tool, "type", "function", "description", "tags", "deferLoading", "defer_loading",
+        "cache_control",
+    )  # fmt: skip
     if inner:
         native["function"] = inner
     return ToolDefinition(
@@ -187,6 +209,7 @@ def _chat(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDef
         strict=_flag(function, "strict", where),
         tags=tuple(tool.get("tags") or ()),
         defer_loading=bool(tool.get("defer_loading") or tool.get("deferLoading")),
+        cache=_cache(tool, path),
         native={"openai": native} if native else {},
     )
 

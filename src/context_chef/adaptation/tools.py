@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from context_chef.adaptation.anthropic_body import cache_control
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.read_tools import (
     GEMINI_TOOL,
@@ -342,6 +343,8 @@ class _Conversion:
                 entry["strict"] = bool(strict)
         else:
             native.pop("read", None)
+            if tool.cache is not None:
+                native.setdefault("cache_control", cache_control(tool.cache))
             if deferred and native.pop("cache_control", None):
                 self._repair("defer-cache-control", name, "a tool held back carries no breakpoint")
             entry = {"name": name, **native, **words, "input_schema": schema.schema}

@@ -39,9 +39,11 @@ async def tail(turn: CompileTurn) -> None:
         for _ in range(_ROUNDS):
             if _total(turn) * _factor(turn) <= turn.parts.janitor.limit:
                 break
+            before = turn.history
             await _refit(turn, assembled)
-        else:
-            _refuse_when_over(turn)
+            if turn.history == before:
+                break
+        _refuse_when_over(turn)
     _note(turn)
 
 
@@ -113,7 +115,8 @@ def _note(turn: CompileTurn) -> None:
 
 
 def _refuse_when_over(turn: CompileTurn) -> None:
-    if _total(turn) * _factor(turn) > turn.parts.janitor.limit:
+    janitor = turn.parts.janitor
+    if _total(turn) * _factor(turn) > janitor.limit * janitor.gauge.tolerance:
         raise _refusal(turn, _total(turn))
 
 
@@ -122,9 +125,7 @@ def _refusal(turn: CompileTurn, needed: float) -> WindowFullError:
     factor = _factor(turn)
     parts = {name: tokens * factor for name, tokens in _shares(turn).items() if tokens}
     ordered = dict(sorted(parts.items(), key=lambda item: -item[1]))
-    return WindowFullError(
-        limit=turn.parts.janitor.limit, needed=needed * factor, parts=ordered
-    )
+    return WindowFullError(limit=turn.parts.janitor.limit, needed=needed * factor, parts=ordered)
 
 
 def _shares(turn: CompileTurn) -> Mapping[str, float]:

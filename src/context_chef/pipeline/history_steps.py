@@ -13,7 +13,7 @@ from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.adaptation.profiles import profile_for
 from context_chef.bridge import settle, stepping
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, WindowFullError
 from context_chef.events import CompileStarted, CompressEnded, InvariantBroken
 from context_chef.ir.message import Message
 from context_chef.pipeline.cancellation import raise_if_cancelled
@@ -28,6 +28,7 @@ from context_chef.selection.compacted import (
     has_words,
     since_compaction,
 )
+from context_chef.selection.fit import AROUND_HISTORY
 from context_chef.selection.server import find_server
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
 
@@ -161,13 +162,16 @@ async def overflow(turn: CompileTurn) -> None:
     if forced and skipped and not turn.compacting and turn.janitor_turn is None:
         await _report_dropped_request(turn, vetoed=vetoed and not turn.server_managed)
     if not skipped:
-        turn.janitor_turn = await janitor.begin(
-            turn.history,
-            overhead=overhead,
-            forced=forced,
-            signal=turn.inputs.signal,
-            emit=turn.emit,
-        )
+        try:
+            turn.janitor_turn = await janitor.begin(
+                turn.history,
+                overhead=overhead,
+                forced=forced,
+                signal=turn.inputs.signal,
+                emit=turn.emit,
+            )
+        except WindowFullError as error:
+            raise _itemised(turn, error) from error
     land(turn)
     reader = turn.janitor_turn or janitor
     turn.budget = reader.read_budget(turn.history, overhead=overhead)
@@ -213,6 +217,22 @@ async def _served(turn: CompileTurn, overhead: float, *, forced: bool) -> bool:
     return turn.compacting
 
 
+def _itemised(turn: CompileTurn, error: WindowFullError) -> WindowFullError:
+    """The same error with what stands around the history told apart."""
+    if AROUND_HISTORY not in error.parts:
+        return error
+    janitor, prompt = turn.parts.janitor, turn.state.system_prompt
+    around = {
+        "tools": janitor.count_tools((*turn.inputs.tools, *inline_tools(turn))),
+        "system prompt": janitor.count(prompt) if prompt else 0,
+    }
+    rest = error.parts[AROUND_HISTORY] - sum(around.values())
+    parts = {name: size for name, size in error.parts.items() if name != AROUND_HISTORY}
+    parts |= {**around, "skill, memory, state and tail": max(0, rest)}
+    ordered = dict(sorted(parts.items(), key=lambda item: -item[1]))
+    return WindowFullError(limit=error.limit, needed=error.needed, parts=ordered)
+
+
 def land(turn: CompileTurn) -> None:
     """Take what the pass left as the history, and as a fold of the transcript when it changed."""
     if turn.janitor_turn is not None:
@@ -241,6 +261,34 @@ def settle_history(turn: CompileTurn) -> None:
         whole = len(turn.history)
         turn.history = since_compaction(turn.history)
         turn.left_to_server = whole - len(turn.history)
+    if _instructs_in_place(turn):
+        turn.history = _with_instructions_in_place(turn)
+
+
+def _instructs_in_place(turn: CompileTurn) -> bool:
+    """Whether a later system message would change what the provider has seen if it moved up.
+
+    Where it may stand in the conversation it does. Where thinking is bound to everything in front
+    of it, moving it would cost all of it.
+    """
+    profile = turn.profile
+    return turn.target_name == "anthropic" and (
+        profile is None or profile.inline_system or profile.prefix_bound_thinking
+    )
+
+
+def _with_instructions_in_place(turn: CompileTurn) -> tuple[Message, ...]:
+    placed: list[Message] = []
+    said = False
+    for message in turn.history:
+        if said and message.role == "system" and not message.positional:
+            own = message.replace(positional=True)
+            turn.succeed(message, own)
+            placed.append(own)
+        else:
+            said = said or message.role != "system"
+            placed.append(message)
+    return tuple(placed)
 
 
 async def _vetoed(turn: CompileTurn, overhead: float) -> bool:

@@ -21,7 +21,14 @@ from context_chef.pipeline import finished, reporting
 from context_chef.pipeline.binding import bind_thinking
 from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
 from context_chef.pipeline.turn import CompileTurn
-from context_chef.placement.cache import CachePlan, audit_breakpoints, place_breakpoints
+from context_chef.pipeline.window_steps import appends
+from context_chef.placement.cache import (
+    CachePlan,
+    audit_breakpoints,
+    mark_tools,
+    marks_of,
+    place_breakpoints,
+)
 from context_chef.selection.server import server_request
 from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt
 
@@ -51,7 +58,8 @@ async def audit(turn: CompileTurn) -> None:
     """Report, once a chef and kind, content that changes in front of a cache breakpoint."""
     if not turn.parts.settings.cache_audit or turn.target_name != "anthropic":
         return
-    for issue in audit_breakpoints(turn.messages):
+    stays_from = turn.history_start if appends(turn) else None
+    for issue in audit_breakpoints(turn.messages, stays_from=stays_from):
         turn.parts.warn_once(
             f"cache-audit:{issue.dedupe_key}",
             "Cache audit at %s: %s",
@@ -88,8 +96,9 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     turn.repairs.extend(repair for repair in converted.repairs if repair.where.startswith(inline))
     request = AdaptRequest(
         messages=_bound(turn, sendable.messages),
-        tools=turn.inputs.tools,
+        tools=mark_tools(turn.inputs.tools) if turn.marks_tools else turn.inputs.tools,
         profile=turn.profile,
+        moving_breakpoints=turn.parts.settings.cache == "auto",
         preserve_thinking_as_text=turn.parts.settings.preserve_thinking_as_text,
     )
     adapted = await settle(adapter.adapt(request))
@@ -152,36 +161,63 @@ def _mark_cache(turn: CompileTurn) -> None:
     elif rules is not None and rules.explicit_marks and turn.target_name.startswith("openai"):
         # The provider's own mark at the end takes one of the writes.
         plan = CachePlan(
+            on_assistant=False,
             max_breakpoints=rules.max_breakpoints - 1,
             lookback_blocks=rules.lookback_blocks or 20,
             minimum_tokens=rules.minimum_tokens or 1024,
         )
     else:
         return
-    offset = _transcript_offset(turn)
-    anchor = turn.state.cache_anchor
-    messages, last = place_breakpoints(
-        turn.messages,
-        plan=plan,
-        stable_until=turn.stable_until,
-        prefix_end=turn.history_start,
-        previous=None if anchor is None else anchor + offset,
-        tokens=turn.parts.janitor.count,
+    state = turn.state
+    items = _items_at(turn)
+    places = {item: index for index, item in items.items()}
+    tool_tokens = turn.parts.janitor.count_tools(turn.inputs.tools)
+
+    def placed(previous: int | None) -> tuple[list[Message], int | None]:
+        return place_breakpoints(
+            turn.messages,
+            plan=plan,
+            stable_until=turn.stable_until,
+            prefix_end=turn.history_start,
+            previous=None if previous is None else places.get(previous),
+            tokens=turn.parts.janitor.count,
+            tools=turn.inputs.tools,
+            tool_tokens=tool_tokens,
+            tails_stay=appends(turn),
+        )
+
+    before = state.cache_anchor
+    messages, last = placed(before)
+    if before is not None and last is not None and items.get(last) == before:
+        # The same request again, as for a retry: it is marked as it was the first time.
+        before = state.cache_anchor_before
+        messages, last = placed(before)
+    # With no system prompt to mark, the tools are what outlives a change of the conversation.
+    turn.marks_tools = (
+        turn.target_name == "anthropic"
+        and turn.history_start == 0
+        and tool_tokens >= plan.minimum_tokens
+        and sum(map(marks_of, messages)) < plan.max_breakpoints
     )
     turn.follow(turn.messages, tuple(messages))
     turn.messages = tuple(messages)
-    if last is not None and last >= turn.history_start:
-        turn.state = msgspec.structs.replace(turn.state, cache_anchor=last - offset)
+    if last in items:
+        turn.state = msgspec.structs.replace(
+            turn.state, cache_anchor=items[last], cache_anchor_before=before
+        )
 
 
-def _transcript_offset(turn: CompileTurn) -> int:
-    """What to add to a transcript index to get the index of the same message in the window."""
+def _items_at(turn: CompileTurn) -> dict[int, int]:
+    """By index in the window: the transcript item that stands there or was the last one before."""
     transcript = turn.transcript
-    extra = sum(
-        1 for message in turn.messages if turn.sources.get(id(message)) in ("sent_tail", SOURCE)
-    )
     head = len(transcript.window) - (len(transcript.items) - transcript.folded)
-    return turn.history_start + head - transcript.folded + extra - turn.left_to_server
+    item = transcript.folded - head + turn.left_to_server - 1
+    items: dict[int, int] = {}
+    for index in range(turn.history_start, len(turn.messages)):
+        if turn.sources.get(id(turn.messages[index])) not in ("sent_tail", SOURCE):
+            item += 1
+        items[index] = item
+    return items
 
 
 def _bound(turn: CompileTurn, messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -194,8 +230,15 @@ def _bound(turn: CompileTurn, messages: tuple[Message, ...]) -> tuple[Message, .
     def mend(changed: tuple[Message, ...]) -> tuple[Message, ...]:
         return make_sendable(changed, target="anthropic", profile=turn.profile).messages
 
+    # In the order of the wire: what moves up to the system prompt stands in front of everything.
     bound = bind_thinking(
-        messages, tools=turn.inputs.tools, sent=turn.state.sent_prefixes, mend=mend
+        (
+            *(m for m in messages if m.role == "system" and not m.positional),
+            *(m for m in messages if m.role != "system" or m.positional),
+        ),
+        tools=turn.inputs.tools,
+        sent=turn.state.sent_prefixes,
+        mend=mend,
     )
     turn.repairs.extend(bound.repairs)
     turn.state = msgspec.structs.replace(turn.state, sent_prefixes=bound.sent)

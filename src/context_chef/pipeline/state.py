@@ -43,6 +43,9 @@ class ChefState(msgspec.Struct, frozen=True, kw_only=True):
     last_volatile_tokens: float = 0
     """What memory and injected context took in the last request: this one's are not known yet."""
     cache_anchor: int | None = None
+    """The transcript item behind which the last request's newest breakpoint stood."""
+    cache_anchor_before: int | None = None
+    """The same of the request before that one."""
     """By transcript length: where the last request's newest breakpoint stood."""
 
     @property

@@ -298,7 +298,9 @@ def _append_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcem
             messages[end - 1] = with_blocks(last, blocks)
             turn.succeed(last, messages[end - 1])
         else:
-            messages.insert(end, Message(role="user", content=blocks))
+            own = Message(role="user", content=blocks)
+            turn.credit((own,), "sent_tail")
+            messages.insert(end, own)
             end += 1
         sent = SentTail(after=len(turn.transcript.items), blocks=blocks)
         turn.state = msgspec.structs.replace(turn.state, sent_tails=(*turn.state.sent_tails, sent))

@@ -7,8 +7,16 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from context_chef.ir.blocks import CacheBreakpoint, Opaque, RedactedThinking, Text, Thinking
+from context_chef.ir.blocks import (
+    Block,
+    CacheBreakpoint,
+    Opaque,
+    RedactedThinking,
+    Text,
+    Thinking,
+)
 from context_chef.ir.message import Message
+from context_chef.ir.tools import ToolDefinition
 
 VOLATILE: Final[Mapping[str, tuple[str, str]]] = {
     "memory": (
@@ -27,6 +35,10 @@ VOLATILE: Final[Mapping[str, tuple[str, str]]] = {
 """What we generate that may change by the turn: its name in an audit, the knob that moves it."""
 
 
+_GENERATED: Final = frozenset({*VOLATILE, "anchor"})
+"""Blocks of ours that are written anew for each request."""
+
+
 class CacheIssue(msgspec.Struct, frozen=True, kw_only=True):
     """Content that may change stands in front of, or on, a breakpoint."""
 
@@ -41,7 +53,8 @@ class CachePlan(msgspec.Struct, frozen=True, kw_only=True):
     max_breakpoints: int = 4
     lookback_blocks: int = 20
     minimum_tokens: int = 1024
-    long_ttl: bool = True
+    on_assistant: bool = True
+    """Whether the wire can mark what an assistant said."""
 
 
 def place_breakpoints(
@@ -52,34 +65,52 @@ def place_breakpoints(
     prefix_end: int,
     previous: int | None = None,
     tokens: Callable[[Sequence[Message]], float],
+    tools: Sequence[ToolDefinition] = (),
+    tool_tokens: float = 0,
+    tails_stay: bool = False,
 ) -> tuple[list[Message], int | None]:
     """The messages with automatic breakpoints added, and the index of the last one.
 
     `messages[:prefix_end]` is the system prefix, `messages[:stable_until]` everything that will be
     the same in the next request (what a caller marked counts too, and is never moved). `previous`
     is the message that carried the last breakpoint of the request before: a mark there finds what
-    that request wrote, however much was added since.
+    that request wrote, however much was added since. `tools` stand in front of it all: their own
+    marks and their `tool_tokens` count towards the provider's limits. With `tails_stay` what we
+    generate is sent again as it was, so that it may be marked like everything else.
     """
     marked = list(messages)
-    explicit = sum(_marks(message) for message in messages)
-    room = plan.max_breakpoints - explicit
-    if room <= 0 or tokens(messages[:stable_until]) < plan.minimum_tokens:
+    explicit = sum(marks_of(message) for message in messages)
+    room = plan.max_breakpoints - explicit - sum(tool.cache is not None for tool in tools)
+    if room <= 0 or tool_tokens + tokens(messages[:stable_until]) < plan.minimum_tokens:
         return marked, None
     wanted = _wanted(messages, plan, stable_until, prefix_end, previous)
     ttl_limit = _last_long_mark(messages)
     last: int | None = None
-    for index in wanted:
+    for wish in wanted:
         if room <= 0:
             break
-        if index <= ttl_limit or _marks(marked[index]):
-            continue
-        placed = _mark(marked[index])
-        if placed is None:
-            continue
-        marked[index] = placed
-        room -= 1
-        last = index if last is None else max(last, index)
+        for index in range(wish, ttl_limit, -1):
+            if marks_of(marked[index]):
+                break
+            placed = _mark(marked[index], plan, tails_stay=tails_stay)
+            if placed is not None:
+                marked[index] = placed
+                room -= 1
+                last = index if last is None else max(last, index)
+                break
     return marked, last
+
+
+def mark_tools(tools: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+    """The tools with a breakpoint behind the last one that can carry it."""
+    for index in range(len(tools) - 1, -1, -1):
+        tool = tools[index]
+        if tool.cache is not None:
+            break
+        if not tool.defer_loading and not any("definition" in own for own in tool.native.values()):
+            marked = msgspec.structs.replace(tool, cache=CacheBreakpoint())
+            return (*tools[:index], marked, *tools[index + 1 :])
+    return tuple(tools)
 
 
 def _wanted(
@@ -107,7 +138,8 @@ def _wanted(
     return list(dict.fromkeys(wanted))
 
 
-def _marks(message: Message) -> int:
+def marks_of(message: Message) -> int:
+    """How many breakpoints the message carries."""
     return (message.cache is not None) + sum(block.cache is not None for block in message.content)
 
 
@@ -121,26 +153,49 @@ def _last_long_mark(messages: Sequence[Message]) -> int:
     return -1
 
 
-def _mark(message: Message) -> Message | None:
-    """The message with a mark on its last own block that can carry one; None when none can."""
-    for position in range(len(message.content) - 1, -1, -1):
-        block = message.content[position]
-        if isinstance(block, Text) and (not block.text.strip() or block.source in VOLATILE):
-            continue
-        if isinstance(block, (Thinking, RedactedThinking, Opaque)):
-            continue
-        marked = msgspec.structs.replace(block, cache=CacheBreakpoint())
-        content = (*message.content[:position], marked, *message.content[position + 1 :])
-        return message.replace(content=content)
-    return None
+def _mark(message: Message, plan: CachePlan, *, tails_stay: bool) -> Message | None:
+    """The message with a mark behind its last own block that can carry one; None when none can.
+
+    The message itself is marked where that is the same: it changes nothing about how its content
+    is written, so that the request after, which marks another one, still begins alike.
+    """
+    if message.role == "assistant" and not plan.on_assistant:
+        return None
+    generated = [not tails_stay and _is_generated(block) for block in message.content]
+    carriers = [
+        position
+        for position, block in enumerate(message.content)
+        if not generated[position] and _carries(block)
+    ]
+    if not carriers:
+        return None
+    if not any(generated):
+        return message.replace(cache=CacheBreakpoint())
+    marked = msgspec.structs.replace(message.content[carriers[-1]], cache=CacheBreakpoint())
+    content = list(message.content)
+    content[carriers[-1]] = marked
+    return message.replace(content=tuple(content))
 
 
-def audit_breakpoints(messages: Sequence[Message]) -> list[CacheIssue]:
+def _is_generated(block: Block) -> bool:
+    return isinstance(block, Text) and block.source in _GENERATED
+
+
+def _carries(block: Block) -> bool:
+    if isinstance(block, Text):
+        return bool(block.text.strip())
+    return not isinstance(block, (Thinking, RedactedThinking, Opaque))
+
+
+def audit_breakpoints(
+    messages: Sequence[Message], *, stays_from: int | None = None
+) -> list[CacheIssue]:
     """Volatile content of ours in front of, or on, the last breakpoint of a window.
 
     Our own blocks are known by their `source`, not by their words: a user who quotes a tag is not
-    reported.
+    reported. From the message `stays_from` on, what we generated is sent again as it was.
     """
+    messages = messages if stays_from is None else messages[:stays_from]
     last = _last_mark(messages)
     issues: list[CacheIssue] = []
     systems = others = 0
