@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -60,7 +61,7 @@ def test_a_refusal_without_figures_shrinks_the_next_request() -> None:
         assert chef.recover(Refused(NO_FIGURES))
         sizes.append(characters_of(chef.compile_sync()))
 
-    assert all(after < before for before, after in zip(sizes, sizes[1:], strict=False))
+    assert all(after < before for before, after in pairwise(sizes))
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,7 @@ def adopted(history: tuple[Message, ...], window_id: str) -> OverflowResult | No
     if all(message.role == "system" for message in before):
         return None
     stays = open_turn(before) | {
-        at
-        for at in pinned_indexes(before)
-        if not any(map(is_signed_summary, before[at].content))
+        at for at in pinned_indexes(before) if not any(map(is_signed_summary, before[at].content))
     }
     stays |= {at for at, message in enumerate(before) if message.role == "system"}
     kept = tuple(before[at] for at in sorted(stays))

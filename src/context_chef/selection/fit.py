@@ -19,6 +19,9 @@ from context_chef.selection.summary_message import (
 
 Count = Callable[[Sequence[Message]], float]
 
+AROUND_HISTORY: Final = "tools, system prompt and tail"
+"""What a refusal calls the part of the request that is not history."""
+
 _OUTSIZED: Final = 0.5
 """A tool result above this share of the room is clipped before anything leaves."""
 _OUTSIZED_TO: Final = 0.25
@@ -58,12 +61,14 @@ def fit_history(
     count: Count,
     uri: str | None = None,
     lightened: Mapping[int, Message] | None = None,
+    tolerance: float = 1.0,
 ) -> Fitted:
     """The history in at most `room` tokens. `lightened` holds forms that replace messages first.
 
     First outsized tool results are clipped, then the oldest turns go, then everything that is not
     pinned is clipped evenly. Pinned turns, system messages and calls with their results stay
-    together. Raises WindowFullError when that does not do.
+    together. Raises WindowFullError when that does not do, and the whole is above `tolerance` times
+    the limit: where tokens are only estimated, a request that may fit is not refused.
     """
     before = Fitted(history)
     if lightened:
@@ -71,6 +76,8 @@ def fit_history(
         replaced = {id(form): history[at] for at, form in lightened.items()}
         before = Fitted(lighter, replaced=replaced)
     fit = _Fit(before.history, room, count, uri)
+    if room <= 0 and fit.total() + overhead <= limit * tolerance:
+        return fit.after(before)  # shortening what was said would not help
     if fit.total() > room:
         fit.clip_outsized()
     if fit.total() > room:
@@ -81,7 +88,7 @@ def fit_history(
         fit.clip_evenly(lambda message: message.role != "system", clip_message)
     if fit.total() > room:
         fit.clip_evenly(lambda message: bool(message.tool_calls), clip_arguments)
-    if fit.total() > room:
+    if fit.total() > room and fit.total() + overhead > limit * tolerance:
         raise refusal(fit.sent, limit=limit, overhead=overhead, count=count)
     return fit.after(before)
 
@@ -107,7 +114,7 @@ def refusal(
     return WindowFullError(
         limit=limit,
         needed=count(list(history)) + overhead,
-        parts={"tools, system prompt and tail": overhead, **parts},
+        parts={AROUND_HISTORY: overhead, **parts},
     )
 
 

@@ -404,6 +404,7 @@ class OverflowPass:
                     count=self._parts.counter.count_messages,
                     uri=uri,
                     lightened=self._lightened(history, uri),
+                    tolerance=self._parts.gauge.tolerance,
                 )
             except WindowFullError:
                 if part == 1.0:

@@ -16,6 +16,9 @@ from context_chef.selection.learnt import Learnt
 _PLAUSIBLE: Final = (0.5, 2.5)
 """A report outside these shares of our count was of another request: it corrects nothing."""
 
+_DOUBT: Final = 1.5
+"""An estimate counts too much rather than too little: what it finds a little too large may fit."""
+
 
 class Gauge:
     """Reads the budget. Holds no state of a session."""
@@ -24,6 +27,8 @@ class Gauge:
         self._config = config
         self._counter = counter
         self._limit = config.context_window - config.reserve_output
+        self.tolerance = 1.0 if counter.measured else _DOUBT
+        """How far over its limit a request may be counted before it is refused."""
 
     def limit(self, learnt: Learnt) -> float:
         """The room for a request: as configured, or as the provider taught where that is less."""
