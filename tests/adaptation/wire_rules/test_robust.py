@@ -79,6 +79,16 @@ def test_what_nests_without_end_is_a_fault(target: str) -> None:
         assert [fault.rule for fault in check_payload(target, payload)] == [f"{target}/shape"]
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -(10**400), 10**400])
+def test_numbers_of_no_size_are_faults_or_fine(number: float) -> None:
+    schema = {"type": "object", "properties": {"a": {"minLength": number, "maximum": number}}}
+    tool = {"type": "function", "function": {"name": "look", "parameters": schema, "strict": True}}
+    payload = {"model": "gpt-4o", "messages": [], "temperature": number, "tools": [tool]}
+    assert "openai/range" in {f.rule for f in check_payload("openai", payload)} or number != number
+    declared = [{"functionDeclarations": [{"name": "look", "parameters": schema}]}]
+    check_payload("gemini", {"contents": [], "tools": declared, "config": {"top_k": number}})
+
+
 def test_a_payload_is_never_changed() -> None:
     for target, payload, model in EXAMPLES:
         before = copy.deepcopy(payload)

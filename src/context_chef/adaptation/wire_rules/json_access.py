@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -27,9 +28,11 @@ def as_text(value: Any) -> str:
 
 
 def as_number(value: Any) -> float | None:
-    """The number, or None. True and false are none."""
+    """The number, or None. True and false are none; what no float can hold is infinite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
+    if isinstance(value, int) and abs(value) > 10**300:
+        return math.inf if value > 0 else -math.inf
     return value
 
 

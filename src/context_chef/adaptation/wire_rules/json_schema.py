@@ -124,7 +124,7 @@ def _malformed_node(node: Mapping[str, Any], where: str) -> Iterator[Found]:
             isinstance(value, bool)
             or not isinstance(value, (int, float))
             or value < 0
-            or value != int(value)
+            or value % 1 != 0
         ):
             yield f"{where}.{key}", "a count is expected"
     for key in _TEXTS:
