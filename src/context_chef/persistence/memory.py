@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from context_chef.bridge import run_sync, settle
-from context_chef.errors import CorruptStoreError, InputError, SettingsError
+from context_chef.errors import AsyncRequiredError, CorruptStoreError, InputError, SettingsError
 from context_chef.events import Logger, MemoryChanged
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry
@@ -28,6 +29,7 @@ from context_chef.persistence.memory_entry import (
     counts_turns,
     lifetime_bounds,
     read_entry,
+    same_entry,
     written_entry,
 )
 from context_chef.persistence.memory_hooks import MemoryHooks
@@ -131,11 +133,19 @@ class Memory:
         assert written is not None, "without a condition a write always happens"
         return await self._announce_set(written, hook_errors)
 
-    async def delete(self, key: str, *, hook_errors: HookErrors = "raise") -> bool:
-        """Forget an entry. True when there was one."""
+    async def delete(
+        self,
+        key: str,
+        *,
+        expected: MemoryEntry | None = None,
+        hook_errors: HookErrors = "raise",
+    ) -> bool:
+        """Forget an entry. True when there was one; with `expected`, only while it says that."""
         try:
-            gone = await self._remove(key)
+            gone = await self._remove(key, expected)
         except CorruptStoreError:
+            if expected is not None:
+                raise
             # Nobody can read it any more, but everybody may still want to be rid of it.
             gone = StoredEntry(content="") if await self.view.delete(key) else None
         if gone is None:
@@ -208,16 +218,58 @@ class Memory:
             if written is not None:
                 return await self._announce_set(written, hook_errors)
 
-    async def try_delete(self, key: str, *, hook_errors: HookErrors = "raise") -> Refusal | None:
-        """`delete_memory` that says why not; None when the entry is gone."""
+    async def try_delete(
+        self,
+        key: str,
+        *,
+        expected: MemoryEntry | None = None,
+        hook_errors: HookErrors = "raise",
+    ) -> Refusal | None:
+        """`delete_memory` that says why not; None when the entry is gone.
+
+        What goes is what the veto was asked about. With `expected`, an entry that says something
+        else by now stays, and the answer is `"changed"`.
+        """
         if not self.allows(key):
             return "not-allowed"
-        old = await self.get(key)
-        if old is None:
+        while True:
+            old = await self.get_entry(key)
+            if old is None:
+                return "absent"
+            if expected is not None and not same_entry(expected, old):
+                return "changed"
+            if not await self._hooks.accepts(key, None, old.value):
+                return "vetoed"
+            if await self.delete(key, expected=old, hook_errors=hook_errors):
+                return None
+
+    async def try_rename(
+        self, key: str, target: str, *, hook_errors: HookErrors = "raise"
+    ) -> MemoryEntry | Refusal:
+        """Move value and description to a key where nothing is, losing no change of either.
+
+        Counters and lifetime start afresh. `"absent"`, `"changed"` and `"kept"` are about `key`:
+        changed while it was moved, and so left where it was; copied, but its deletion was vetoed.
+        Everything else is about `target`.
+        """
+        if not (self.allows(key) and self.allows(target)):
+            return "not-allowed"
+        entry = await self.get_entry(key)
+        if entry is None:
             return "absent"
-        if not await self._hooks.accepts(key, None, old):
-            return "vetoed"
-        return None if await self.delete(key, hook_errors=hook_errors) else "absent"
+        made = await self.try_create(
+            target, entry.value, entry.description, hook_errors=hook_errors
+        )
+        if not isinstance(made, MemoryEntry):
+            return made
+        match await self.try_delete(key, expected=entry, hook_errors=hook_errors):
+            case None:
+                return made
+            case "vetoed" | "not-allowed":
+                return "kept"
+            case _:
+                await self.delete(target, expected=made, hook_errors=hook_errors)
+                return "changed"
 
     def allows(self, key: str) -> bool:
         """Whether the validated methods take that key."""
@@ -244,7 +296,8 @@ class Memory:
         """Make what a compile found happen: entries expire, then the turn counter advances.
 
         Answers the keys that went. An entry that was rewritten in between stays. When a hook
-        raises, its entry stays and the turn is not spent.
+        raises, nothing further expires and the turn is not spent: after `on_memory_expired` its
+        entry stays as well, after `on_memory_changed` it is gone already.
         """
         gone = [entry.key for entry in artifacts.expired if await self._lifetimes.expire(entry)]
         await self._turns.advance(shared=artifacts.shared_turns)
@@ -401,12 +454,16 @@ class Memory:
             return None
         return seen[0], after, key
 
-    async def _remove(self, key: str) -> StoredEntry | None:
-        """Take a live entry out, whatever it says; None when there was none."""
+    async def _remove(self, key: str, expected: MemoryEntry | None) -> StoredEntry | None:
+        """Take a live entry out, or only the expected one; None when there was none."""
         await self._clear_expired(key)
         gone: list[StoredEntry | None] = [None]
 
         def change(before: StoredEntry | None) -> StoredEntry | None:
+            if before is not None and expected is not None:
+                if not same_entry(expected, read_entry(key, before)[0]):
+                    gone[0] = None
+                    return before
             gone[0] = before
             return None
 
@@ -422,9 +479,14 @@ class Memory:
     async def _select(self, entries: list[MemoryEntry]) -> list[MemoryEntry]:
         if self.config.selector is None:
             return entries
-        chosen = await settle(self.config.selector(tuple(entries)))
-        # The same entry twice would be shown as two facts.
-        return list({entry.key: entry for entry in chosen}.values())
+        try:
+            chosen = await settle(self.config.selector(tuple(entries)))
+        except AsyncRequiredError:
+            raise
+        except Exception as error:
+            error.add_note("Raised by memory's `selector`, which picks the entries to show.")
+            raise
+        return _checked_choice(chosen)
 
     async def _announce_set(
         self, written: tuple[StoredEntry | None, StoredEntry, str], hook_errors: HookErrors
@@ -434,6 +496,21 @@ class Memory:
         change = MemoryChanged(type="set", key=key, value=after.content, old_value=old)
         await self._hooks.changed(change, hook_errors)
         return read_entry(key, after)[0]
+
+
+def _checked_choice(chosen: Any) -> list[MemoryEntry]:
+    """What a selector answered, each entry once: the same one twice would be two facts."""
+    wrong = chosen
+    if isinstance(chosen, Iterable) and not isinstance(chosen, (str, bytes)):
+        items = list(cast("Iterable[Any]", chosen))
+        wrong = next((item for item in items if not isinstance(item, MemoryEntry)), None)
+        if wrong is None and None not in items:
+            return list({entry.key: entry for entry in cast("list[MemoryEntry]", items)}.values())
+    raise InputError(
+        f"memory's `selector` must answer memory entries, some of those it was given, not "
+        f"{reprlib.repr(wrong)}.",
+        path="$.selector",
+    )
 
 
 def _by_turn(ttl: TTL | Unset) -> bool:

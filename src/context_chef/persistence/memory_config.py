@@ -22,7 +22,7 @@ Veto: TypeAlias = Callable[[str, str | None, str | None], MaybeAwaitable[object]
 ChangedHook: TypeAlias = Callable[[MemoryChanged], MaybeAwaitable[object]]
 ExpiredHook: TypeAlias = Callable[[MemoryEntry], MaybeAwaitable[object]]
 HookErrors: TypeAlias = Literal["raise", "log"]
-Refusal: TypeAlias = Literal["not-allowed", "exists", "absent", "vetoed"]
+Refusal: TypeAlias = Literal["not-allowed", "exists", "absent", "vetoed", "changed", "kept"]
 """Why a validated change was not made."""
 
 

@@ -90,6 +90,15 @@ def read_entry(key: str, stored: StoredEntry) -> tuple[MemoryEntry, tuple[str, .
     return entry, tuple(wrong)
 
 
+def same_entry(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Whether nobody wrote in between. Times are left out: not every backend keeps them."""
+    return (
+        one.value == other.value
+        and one.description == other.description
+        and one.update_count == other.update_count
+    )
+
+
 def written_entry(
     before: StoredEntry | None,
     value: str,

@@ -56,7 +56,12 @@ class MemoryScan:
 
     async def _stored(self) -> Mapping[str, StoredEntry]:
         if self._view.supports("read_all"):
-            return await self._view.entries()
+            try:
+                return await self._view.entries()
+            except AsyncRequiredError:
+                raise
+            except Exception as error:  # noqa: BLE001 - as in _read(): one entry may be the cause
+                self._warn("", f"could not all be read at once ({error})")
         listed = await self._view.list()
         recent = self._clock() - _SETTLED_MS
         known: dict[str, tuple[Mapping[str, Any], StoredEntry]] = {}
@@ -104,4 +109,5 @@ class MemoryScan:
     def _warn(self, key: str, what: str) -> None:
         if (key, what) not in self._warned:
             self._warned.add((key, what))
-            self._logger.warning(f"Memory entry {key!r} {what}; it is kept as it is.")
+            which = f"Memory entry {key!r}" if key else "Memory entries"
+            self._logger.warning(f"{which} {what}; what is stored is left as it is.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Literal, cast
 
 import msgspec
 
 from context_chef.bridge import run_sync
+from context_chef.errors import AsyncRequiredError
 from context_chef.ir.blocks import (
     Block,
     Inline,
@@ -21,7 +23,7 @@ from context_chef.ir.blocks import (
 )
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.message import Message
-from context_chef.persistence.offloader import Offloader
+from context_chef.persistence.offloader import Offloader, OffloadResult
 
 STORE_TOOLS: Final = frozenset(
     {"context", "recall_context", "create_memory", "modify_memory", "new_context", "memory"}
@@ -39,11 +41,22 @@ class OffloadNote(msgspec.Struct, frozen=True, kw_only=True):
     tool: str | None = None
 
 
+class OffloadFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that should have gone and stayed: in which message, what it was, and why."""
+
+    index: int
+    what: Literal["result", "argument", "media"]
+    characters: int
+    error: Exception
+    tool: str | None = None
+
+
 class OffloadedMessages(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation with markers for what went; untouched messages are the same objects."""
 
     messages: tuple[Message, ...]
     notes: tuple[OffloadNote, ...] = ()
+    failures: tuple[OffloadFailure, ...] = ()
 
     @property
     def uris(self) -> tuple[str, ...]:
@@ -52,31 +65,49 @@ class OffloadedMessages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def offload_messages(
-    offloader: Offloader, messages: Sequence[Message], *, exempt: Container[str] = STORE_TOOLS
+    offloader: Offloader,
+    messages: Sequence[Message],
+    *,
+    exempt: Container[str] = STORE_TOOLS,
+    keep_on_failure: bool = False,
 ) -> OffloadedMessages:
     """Store what is too large and put markers in its place, the same way for equal conversations.
 
-    Pinned messages stay word for word, and so do results of tools in `exempt`. Arguments are
-    replaced inside their JSON, never in a message that carries a signature over them.
+    Pinned messages stay word for word, and so do results of tools in `exempt`, and whatever a
+    marker would not shorten. Arguments are replaced inside their JSON, never in a message that
+    carries a signature over them. With `keep_on_failure`, what the store could not take stays in
+    the conversation and is named in `failures`; otherwise the store's error is raised.
     """
-    return await _Pass(offloader, messages, exempt).run()
+    return await _Pass(offloader, messages, exempt, keep_on_failure).run()
 
 
 def offload_messages_sync(
-    offloader: Offloader, messages: Sequence[Message], *, exempt: Container[str] = STORE_TOOLS
+    offloader: Offloader,
+    messages: Sequence[Message],
+    *,
+    exempt: Container[str] = STORE_TOOLS,
+    keep_on_failure: bool = False,
 ) -> OffloadedMessages:
-    return run_sync(offload_messages(offloader, messages, exempt=exempt))
+    return run_sync(
+        offload_messages(offloader, messages, exempt=exempt, keep_on_failure=keep_on_failure)
+    )
 
 
 class _Pass:
     def __init__(
-        self, offloader: Offloader, messages: Sequence[Message], exempt: Container[str]
+        self,
+        offloader: Offloader,
+        messages: Sequence[Message],
+        exempt: Container[str],
+        keep_on_failure: bool,
     ) -> None:
         self._offloader = offloader
         self._messages = messages
         self._exempt = exempt
+        self._keep_on_failure = keep_on_failure
         self._tools: dict[str, str] = {}
         self._notes: list[OffloadNote] = []
+        self._failures: list[OffloadFailure] = []
         self._index = 0
 
     async def run(self) -> OffloadedMessages:
@@ -86,7 +117,9 @@ class _Pass:
             for call in message.tool_calls:
                 self._tools[call.id] = call.name
             out.append(message if message.pinned else await self._message(message))
-        return OffloadedMessages(messages=tuple(out), notes=tuple(self._notes))
+        return OffloadedMessages(
+            messages=tuple(out), notes=tuple(self._notes), failures=tuple(self._failures)
+        )
 
     async def _message(self, message: Message) -> Message:
         if message.role == "tool":
@@ -104,8 +137,10 @@ class _Pass:
         if not texts or any(block.signature is not None for block in texts):
             return message
         text = message.text
-        result = await self._offloader.offload(text, tool=tool)
-        if result.uri is None:
+        result: OffloadResult | None = None
+        with self._tolerating("result", len(text), tool):
+            result = await self._offloader.offload(text, tool=tool, only_if_shorter=True)
+        if result is None or result.uri is None:
             return message
         self._note("result", result.uri, len(text), tool)
         return message.with_text(result.content)
@@ -138,11 +173,19 @@ class _Pass:
 
     async def _value(self, value: Any, limit: int, tool: str, *, depth: int) -> Any:
         if isinstance(value, str) and len(value) > limit:
-            result = await self._offloader.offload(
-                value, threshold=limit, head_chars=200, tail_chars=200, noun="Argument"
-            )
-            if result.uri is not None:
-                self._note("argument", result.uri, len(value), tool)
+            result: OffloadResult | None = None
+            with self._tolerating("argument", len(value), tool):
+                result = await self._offloader.offload(
+                    value,
+                    threshold=limit,
+                    head_chars=200,
+                    tail_chars=200,
+                    noun="Argument",
+                    only_if_shorter=True,
+                )
+            if result is None or result.uri is None:
+                return value
+            self._note("argument", result.uri, len(value), tool)
             return result.content
         if depth > 20:
             return value
@@ -170,14 +213,36 @@ class _Pass:
             blocks.append(block)
         return _with_blocks(message, blocks)
 
-    async def _stored_media(self, media: Media, data: str, size: int) -> Text:
+    async def _stored_media(self, media: Media, data: str, size: int) -> Media | Text:
         media_type = media.media_type or "application/octet-stream"
-        uri = await self._offloader.keep(f"data:{media_type};base64,{data}")
+        uri: str | None = None
+        with self._tolerating("media", len(data), None):
+            uri = await self._offloader.keep(f"data:{media_type};base64,{data}")
+        if uri is None:
+            return media
         self._note("media", uri, len(data), None)
         named = f" {media.filename!r}" if media.filename else ""
         what = f"{media.kind.capitalize()}{named} ({media_type})"
         marker = self._offloader.vocabulary.media_marker(what=what, size_bytes=size, uri=uri)
         return Text(text=marker, cache=media.cache)
+
+    @contextmanager
+    def _tolerating(
+        self, what: Literal["result", "argument", "media"], characters: int, tool: str | None
+    ) -> Generator[None]:
+        """Where that was asked for, whatever a backend raises leaves the text where it is."""
+        try:
+            yield
+        except AsyncRequiredError:
+            raise
+        except Exception as error:
+            if not self._keep_on_failure:
+                raise
+            self._failures.append(
+                OffloadFailure(
+                    index=self._index, what=what, characters=characters, error=error, tool=tool
+                )
+            )
 
     def _note(
         self,

@@ -67,7 +67,8 @@ class Offloader:
     """Keeps large texts in the `vfs` namespace of a store, each under its content address.
 
     The same text has the same address and, with the same settings, the same marker, byte for byte.
-    Whether the text is really there is asked of the backend each time, never taken from memory.
+    Whether the text is really there, and whole, is read from the backend each time, never taken
+    from memory; a damaged copy is stored anew.
     """
 
     def __init__(
@@ -108,12 +109,16 @@ class Offloader:
         tail_chars: int | None = None,
         tool: str | None = None,
         noun: str = "Output",
+        only_if_shorter: bool = False,
     ) -> OffloadResult:
         """The text as it is, or stored and replaced by a marker between its head and its tail.
 
         Settings that are not given are the configured ones, those of `tool` where it has its own.
-        A text that is a marker already stays as it is.
+        A text that is a marker already stays as it is; with `only_if_shorter`, so does one that is
+        no longer than what would stand for it. Half a surrogate pair becomes U+FFFD either way, so
+        that what is answered can be sent.
         """
+        content = sendable(content)
         config = self.config.for_tool(tool)
         if config is None or not self._too_large(content, config, threshold):
             return OffloadResult(is_offloaded=False, content=content)
@@ -125,13 +130,20 @@ class Offloader:
             return OffloadResult(is_offloaded=False, content=content)
         key = (content, where.head_end, where.tail_start, noun)
         made = self._made.get(key)
-        if made is not None and await self._still_there(made[0]):
-            self._made.move_to_end(key)
-            _, uri, text = made
+        if made is None:
+            path = self.view.auto_path(content)
+            text = await self._marked(content, where, path, self.view.uri(path), noun)
+            made = (path, self.view.uri(path), text)
+        if only_if_shorter and len(made[2]) >= len(content):
+            return OffloadResult(is_offloaded=False, content=content)
+        path, uri, text = made
+        if await self._is_there(path, content):
+            self.view.touch(path)
         else:
             path, uri = await self._keep(content)
-            text = await self._marked(content, where, path, uri, noun)
-            self._remember(key, (path, uri, text))
+            if path != made[0]:  # another text has the short name
+                text = await self._marked(content, where, path, uri, noun)
+        self._remember(key, (path, uri, text))
         await tell(self._emit, OffloadCreated(uri=uri))
         return OffloadResult(is_offloaded=True, content=text, uri=uri)
 
@@ -310,17 +322,15 @@ class Offloader:
             put = await self.view.put_auto(content)
         return put.path, put.uri
 
-    async def _still_there(self, path: str) -> bool:
-        if self.view.supports("exists"):
-            there = await self.view.exists(path)
-        else:
-            try:
-                there = await self.view.get(path, touch=False) is not None
-            except CorruptStoreError:
-                there = False
-        if there:
-            self.view.touch(path)
-        return there
+    async def _is_there(self, path: str, content: str) -> bool:
+        """Whether this very text is stored there and known here; a name alone proves nothing."""
+        if self.view.index_entry(path) is None:
+            return False
+        try:
+            entry = await self.view.get(path, touch=False)
+        except CorruptStoreError:
+            return False
+        return entry is not None and entry.content == content
 
     async def _marked(self, content: str, where: Cut, path: str, uri: str, noun: str) -> str:
         head, tail = content[: where.head_end], content[where.tail_start :]
@@ -351,6 +361,7 @@ class Offloader:
         if key not in self._made:
             self._remembered += len(key[0])
         self._made[key] = made
+        self._made.move_to_end(key)
         while self._remembered > _REMEMBERED_CHARS:
             dropped, _ = self._made.popitem(last=False)
             self._remembered -= len(dropped[0])

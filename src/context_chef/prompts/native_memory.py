@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from context_chef.prompts.replies import count, quoted
+
 ROOT: Final = "/memories"
 
 
@@ -41,8 +43,37 @@ def renamed(old_path: str, new_path: str) -> str:
     return f"Successfully renamed {old_path} to {new_path}"
 
 
+def file_deleted(path: str, beside: int) -> str:
+    """Said where a file and a directory share a name, and the file went."""
+    return (
+        f"Successfully deleted the file {path}. The directory of that name remains, with "
+        f"{count(beside, 'file')}; delete {path}/ to remove it as well."
+    )
+
+
 def outside(path: str) -> str:
-    return f"The path {path} is not under {ROOT}. Every path begins with {ROOT}/."
+    return f"The path {quoted(path)} is not under {ROOT}. Every path begins with {ROOT}/."
+
+
+def bad_path(path: str, why: str) -> str:
+    return f"The path {quoted(path)} is not valid: {why}. Use {ROOT}/<name>."
+
+
+def is_directory(path: str, what: str) -> str:
+    return f"Cannot {what} {path}: it is a directory. Give the path of a file in it."
+
+
+def below_file(path: str, file: str) -> str:
+    return f"The path {path} is not valid: {file} is a file, so nothing can be inside it."
+
+
+def into_itself(old_path: str, new_path: str) -> str:
+    return f"Cannot rename {old_path} to {new_path}: a directory cannot be moved into itself."
+
+
+def stopped(done: int, total: int, what: str) -> str:
+    """Follows the reason when only some files of a directory were treated."""
+    return f" {done} of {count(total, 'file')} had been {what} by then."
 
 
 def missing(path: str) -> str:

@@ -134,21 +134,26 @@ def listing(root: str, rows: Sequence[str], total: int, first: int) -> str:
     last = first + len(rows) - 1
     if len(rows) == total:
         return text
+    return f"{text}\n{entries_shown(root, first, last, total)}"
+
+
+def entries_shown(root: str, first: int, last: int, total: int) -> str:
+    """Stands below a part of a listing, and says how to go on."""
     more = f" To go on, view {root}#L{last + 1}" if last < total else ""
-    return f"{text}\n[Entries {first} to {last} of {total}.{more}]"
+    return f"[Entries {first} to {last} of {total}.{more}]"
 
 
 # ── Searches ──────────────────────────────────────────────────────────────────────────────────
 
 
 def no_matches(query: str, root: str) -> str:
-    return f'No matches for "{query}" under {root}.'
+    return f"No matches for {quoted(query)} under {root}."
 
 
 def matches(query: str, root: str, rows: Sequence[str], *, first: int, more: int | None) -> str:
     """Header and one line for each hit. `more` is how many are left out, None for unknown."""
     shown = "1 match" if len(rows) == 1 else f"{len(rows)} matches"
-    text = f'{shown} for "{query}" under {root}:\n' + "\n".join(f"- {row}" for row in rows)
+    text = f"{shown} for {quoted(query)} under {root}:\n" + "\n".join(f"- {row}" for row in rows)
     if more == 0:
         return text
     left = "more" if more is None else f"{more} more"
@@ -156,6 +161,11 @@ def matches(query: str, root: str, rows: Sequence[str], *, first: int, more: int
         f"{text}\n[There are {left}. Use a narrower path or query, or search "
         f"{root}#L{first + len(rows)} for the next ones.]"
     )
+
+
+def query_cut(used: int, total: int) -> str:
+    """Stands below an answer that was made of the beginning of a query."""
+    return f"[Only the first {used} of the query's {total} characters were searched for.]"
 
 
 # ── Changes ───────────────────────────────────────────────────────────────────────────────────

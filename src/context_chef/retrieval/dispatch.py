@@ -33,6 +33,8 @@ from context_chef.retrieval.native_memory import NativeMemory
 from context_chef.retrieval.policy import MEMORY_NAMESPACE, VFS_NAMESPACE, check_writable
 
 _READS: Final = ("view", "search")
+_LONGEST_QUERY: Final = 2_000
+"""Characters of a query that are searched for; a longer one is a text, and costs seconds."""
 
 
 async def dispatch_context_tool(host: ContextHost, call: ToolRequest | Mapping[str, Any]) -> str:
@@ -113,6 +115,8 @@ class _Door:
             case "modify_memory":
                 return await self._modify_memory(arguments)
             case _:
+                path = arguments.get("path") or arguments.get("old_path")
+                self._place = path[:300] if isinstance(path, str) else "/memories"
                 return await NativeMemory(self._host).answer(arguments)
 
     async def _context(self, arguments: Arguments) -> str:
@@ -155,9 +159,12 @@ class _Door:
         if not query.strip(BLANKS):
             raise Mistake(replies.missing_argument("query"))
         part = parse_view_range(arguments.get("view_range"))
-        if memory is not None:
-            return await memory.search(location, query, part)
-        return await self._entries(location).search(location, query, part)
+        total, query = len(query), query[:_LONGEST_QUERY]
+        source = self._entries(location) if memory is None else memory
+        answer = await source.search(location, query, part)
+        if len(query) == total:
+            return answer
+        return f"{answer}\n{replies.query_cut(len(query), total)}"
 
     async def _write(self, command: str, location: Location, arguments: Arguments) -> str:
         check_writable(location, self._config)

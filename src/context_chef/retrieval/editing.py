@@ -12,6 +12,7 @@ from context_chef.prompts import replies
 from context_chef.retrieval.arguments import Mistake
 
 _NUMBERED: Final = re.compile(r"^[ ]*[0-9]+\t", re.MULTILINE)
+_BARE_LINE_END: Final = re.compile(r"(?<!\r)\n")
 
 
 class Edited(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +27,8 @@ def replace_passage(
 ) -> Edited:
     """Put `new` in the place of the only occurrence of `old`, both taken literally.
 
-    Where nothing matches as it is, `\\n` in `old` may stand for `\\r\\n`; `new` then gets the same
-    line ends. Mistakes say how often and where `old` occurs.
+    Where nothing matches as it is, `\\n` in `old` may stand for `\\r\\n`. In a text whose lines end in
+    CRLF, or where `old` matched such lines, the lines of `new` do so too. Mistakes say how often and where `old` occurs.
     """
     starts = _occurrences(content, old)
     end = len(old)
@@ -36,13 +37,15 @@ def replace_passage(
         starts = [match.start() for match in found]
         if found:
             end = len(found[0].group())
-            new = new.replace("\r\n", "\n").replace("\n", "\r\n")
+            new = _with_crlf(new)
     if not starts:
         raise Mistake(replies.passage_not_found(address, _hint(content, old)))
     if len(starts) > 1:
         lines = [content.count("\n", 0, start) + 1 for start in starts[:11]]
         raise Mistake(replies.passage_not_unique(address, len(starts), lines))
     [start] = starts
+    if not exact_line_endings and _has_crlf_only(content):
+        new = _with_crlf(new, after=content[max(start - 1, 0) : start])
     changed = content[:start] + new + content[start + end :]
     return Edited(content=changed, line=content.count("\n", 0, start) + 1)
 
@@ -71,6 +74,16 @@ def _occurrences(content: str, old: str) -> list[int]:
         starts.append(at)
         at = content.find(old, at + len(old))
     return starts
+
+
+def _has_crlf_only(content: str) -> bool:
+    ends = content.count("\n")
+    return ends > 0 and ends == content.count("\r\n")
+
+
+def _with_crlf(text: str, *, after: str = "") -> str:
+    """The text with CRLF at its line ends; `after` is the character that comes before it."""
+    return _BARE_LINE_END.sub("\r\n", after + text)[len(after) :]
 
 
 def _any_line_ending(old: str) -> re.Pattern[str]:

@@ -51,15 +51,8 @@ class Location(msgspec.Struct, frozen=True, kw_only=True):
 
     def without_part(self) -> tuple[Location, Part] | None:
         """The location before a `#L10-L20` at its end, and that part; None without one."""
-        found = _PART.fullmatch(self.path)
-        if found is None:
-            return None
-        part = Part(
-            first=int(found["first"]),
-            last=int(found["last"]) if found["last"] else None,
-            unit="character" if found["unit"] in "Cc" else "line",
-        )
-        return Location(ns=self.ns, path=found["path"]), part
+        cut = cut_part(self.path)
+        return None if cut is None else (Location(ns=self.ns, path=cut[0]), cut[1])
 
 
 def parse_location(given: str) -> Location:
@@ -79,8 +72,21 @@ def check_model_path(path: str, given: str) -> None:
     """Refuse a path that a model must not use. An empty one is the namespace itself."""
     if not path:
         return
-    if fault := _path_fault(path):
+    if fault := fault_of_model_path(path):
         raise Mistake(replies.bad_address(given, fault))
+
+
+def cut_part(path: str) -> tuple[str, Part] | None:
+    """The path before a `#L10-L20` or `#C100` at its end, and that part; None without one."""
+    found = _PART.fullmatch(path)
+    if found is None:
+        return None
+    part = Part(
+        first=int(found["first"]),
+        last=int(found["last"]) if found["last"] else None,
+        unit="character" if found["unit"] in "Cc" else "line",
+    )
+    return found["path"], part
 
 
 def parse_view_range(value: object) -> Part | None:
@@ -117,7 +123,8 @@ def _namespace_fault(ns: str) -> str | None:
     return fault_of_namespace(ns)
 
 
-def _path_fault(path: str) -> str | None:
+def fault_of_model_path(path: str) -> str | None:
+    """Why a model must not use this path, or None when it may."""
     if "\\" in path:
         return "a backslash is not allowed"
     if _CONTROL.search(path):

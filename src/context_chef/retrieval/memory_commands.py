@@ -123,19 +123,20 @@ class MemoryCommands:
         await self.check(location, existing=False)
         if not self._memory.allows(target.path):
             self._refuse(target, "not-allowed")
-        entry = await self._memory.get_entry(location.path)
-        if entry is None:
-            raise _not_found(location)
-        made = await self._memory.try_create(
-            target.path, entry.value, entry.description, hook_errors="log"
-        )
-        if made == "exists":
-            raise Mistake(replies.already_exists(target.address, "rename"))
-        if not isinstance(made, MemoryEntry):
-            self._refuse(target, made)
-        if await self._memory.try_delete(location.path, hook_errors="log") == "vetoed":
-            return replies.kept_after_rename(location.address, target.address)
-        return replies.renamed(location.address, target.address)
+        made = await self._memory.try_rename(location.path, target.path, hook_errors="log")
+        if isinstance(made, MemoryEntry):
+            return replies.renamed(location.address, target.address)
+        match made:
+            case "exists":
+                raise Mistake(replies.already_exists(target.address, "rename"))
+            case "absent":
+                raise _not_found(location)
+            case "changed":
+                raise Mistake(replies.changed_meanwhile(location.address))
+            case "kept":
+                return replies.kept_after_rename(location.address, target.address)
+            case _:
+                self._refuse(target, made)
 
     async def check(self, location: Location, *, existing: bool = True) -> None:
         """Refuse a key that is not allowed or, for a change, is not there."""
