@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 
 
@@ -42,7 +43,12 @@ class InputError(ContextChefError, ValueError):
 
     def __init__(self, message: str, *, path: str = "$") -> None:
         self.path = path
+        self.reason = message
         super().__init__(f"{path}: {message}")
+
+    def under(self, path: str) -> InputError:
+        """The same error about a value that stands at `path`."""
+        return InputError(self.reason, path=path + self.path[1:])
 
 
 class UnsendableError(ContextChefError):
@@ -74,7 +80,15 @@ class WindowFullError(ContextChefError):
 
 
 class StoreError(ContextChefError):
-    """Something about stored entries."""
+    """Something about stored entries.
+
+    The message is for the host and may name files. `told` is the reason as a model may read it,
+    without any place on this machine; None when there is no more to tell than the kind of error.
+    """
+
+    def __init__(self, message: str, *, told: str | None = None) -> None:
+        self.told = told
+        super().__init__(message)
 
 
 class AddressError(StoreError, ValueError):
@@ -174,3 +188,22 @@ def nearest(value: object, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean `{close[0]}`?"
     return f"Known: {', '.join(f'`{name}`' for name in names) or '(none)'}."
+
+
+class _Shown(reprlib.Repr):
+    """Short, whatever the value is: errors are written about the strangest ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxdict = self.maxlist = self.maxtuple = self.maxset = 8
+        self.maxstring = self.maxother = 160
+
+
+_SHOWN = _Shown()
+
+
+def shown(value: object) -> str:
+    """The value for an error's text: its `repr`, cut where it is long, deep or inside itself."""
+    text = _SHOWN.repr(value)
+    return text if len(text) <= 400 else f"{text[:400]}…"

@@ -54,13 +54,13 @@ def test_nothing_inside_a_message_can_be_changed() -> None:
 
 
 def test_a_thawed_copy_is_plain_and_free() -> None:
-    block = Opaque(provider="anthropic", value={"list": [1]})
+    block = Opaque(provider="anthropic", value={"type": "x", "list": [1]})
 
     plain = thaw(block.value)
     plain["list"].append(2)
 
     assert type(plain) is dict
-    assert block.value == {"list": [1]}
+    assert block.value == {"type": "x", "list": [1]}
 
 
 def test_equal_messages_are_equal_bytes_and_equal_hashes() -> None:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
-from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
-from context_chef.ir.text import clean_text
+from context_chef.errors import InputError, shown
+from context_chef.ir.frozen import EMPTY, freeze_json, native_fields
+from context_chef.ir.text import clean_fields
 
 Provider: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini"]
 """A wire format. Also the name of its built-in target."""
@@ -31,20 +32,23 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     """Fields that only one provider knows, under its name: re-emitted there verbatim."""
 
     _worded: ClassVar[tuple[str, ...]] = ()
+    _maybe_worded: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if type(self.native) is not FrozenDict:
-            msgspec.structs.force_setattr(self, "native", frozen(self.native))
-        for field in self._worded:
-            words = getattr(self, field)
-            if words and (clean := clean_text(words)) is not words:
-                msgspec.structs.force_setattr(self, field, clean)
+        if self.native is not EMPTY:
+            msgspec.structs.force_setattr(self, "native", native_fields(self.native))
+        if self.cache is not None and not isinstance(self.cache, CacheBreakpoint):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise InputError(
+                f"`cache` is a `CacheBreakpoint` or None, not {shown(self.cache)}.", path="$.cache"
+            )
+        clean_fields(self, self._worded, self._maybe_worded)
 
 
 class Text(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
     """Words. `signature` is Gemini's thought signature riding on a text part."""
 
     _worded: ClassVar[tuple[str, ...]] = ("text",)
+    _maybe_worded: ClassVar[tuple[str, ...]] = ("signature", "source")
 
     text: str
     signature: str | None = None
@@ -59,11 +63,17 @@ class Inline(msgspec.Struct, frozen=True, kw_only=True, tag="inline"):
 
     data: str
 
+    def __post_init__(self) -> None:
+        clean_fields(self, ("data",))
+
 
 class Url(msgspec.Struct, frozen=True, kw_only=True, tag="url"):
     """Somewhere the provider fetches from: http(s), or `gs://` for Gemini."""
 
     url: str
+
+    def __post_init__(self) -> None:
+        clean_fields(self, ("url",))
 
 
 class FileId(msgspec.Struct, frozen=True, kw_only=True, tag="file_id"):
@@ -72,18 +82,28 @@ class FileId(msgspec.Struct, frozen=True, kw_only=True, tag="file_id"):
     file_id: str
     provider: Provider | None = None
 
+    def __post_init__(self) -> None:
+        clean_fields(self, ("file_id",))
+
 
 class PlainText(msgspec.Struct, frozen=True, kw_only=True, tag="plain_text"):
     """A document that is text: carried as text, never as base64."""
 
     text: str
 
+    def __post_init__(self) -> None:
+        clean_fields(self, ("text",))
+
 
 MediaSource: TypeAlias = Inline | Url | FileId | PlainText
+_SOURCES: Final = (Inline, Url, FileId, PlainText)
 
 
 class Media(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="media"):
     """An image, document, recording or file."""
+
+    _worded: ClassVar[tuple[str, ...]] = ("kind",)
+    _maybe_worded: ClassVar[tuple[str, ...]] = ("media_type", "filename")
 
     kind: MediaKind
     source: MediaSource
@@ -91,11 +111,21 @@ class Media(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="media"):
     """As in `image/png`. None when the caller did not say and the bytes do not tell."""
     filename: str | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.source, _SOURCES):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise InputError(
+                "`source` is an `Inline`, `Url`, `FileId` or `PlainText`, not "
+                f"{shown(self.source)}.",
+                path="$.source",
+            )
+
 
 class Thinking(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="thinking"):
     """Reasoning the provider wants back, signature and all. Only its own provider can read it."""
 
     _worded: ClassVar[tuple[str, ...]] = ("text",)
+    _maybe_worded: ClassVar[tuple[str, ...]] = ("signature", "origin")
 
     text: str
     signature: str | None = None
@@ -107,6 +137,8 @@ class RedactedThinking(
 ):
     """Reasoning that only its provider can read."""
 
+    _worded: ClassVar[tuple[str, ...]] = ("data", "origin")
+
     data: str
     origin: Provider = "anthropic"
 
@@ -115,6 +147,7 @@ class ToolCall(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="tool_
     """The model asked for a tool."""
 
     _worded: ClassVar[tuple[str, ...]] = ("id", "name", "arguments")
+    _maybe_worded: ClassVar[tuple[str, ...]] = ("signature",)
 
     id: str
     name: str
@@ -130,13 +163,24 @@ class Opaque(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="opaque"
     Re-emitted verbatim on its own provider. Elsewhere it is named in a diagnostic.
     """
 
+    _worded: ClassVar[tuple[str, ...]] = ("provider",)
+
     provider: Provider
     value: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self.value) is not FrozenDict:
-            msgspec.structs.force_setattr(self, "value", frozen(self.value))
+        if not isinstance(self.value, Mapping) or not self.value:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise InputError(
+                f"`value` is the provider's own block as a mapping, not {shown(self.value)}.",
+                path="$.value",
+            )
+        if self.provider == "anthropic" and not isinstance(self.value.get("type"), str):
+            raise InputError(
+                f"every block of Anthropic's has a `type`, and {shown(self.value)} has none.",
+                path="$.value.type",
+            )
+        msgspec.structs.force_setattr(self, "value", freeze_json(self.value, path="$.value"))
 
     @property
     def kind(self) -> str:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, Self, cast
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from typing import Any, Final, NoReturn, Self, cast
 
+import msgspec
 from typing_extensions import override
 
+from context_chef.errors import InputError, shown
 from context_chef.ir.text import clean_text
+
+MAX_DEPTH: Final = 200
+"""How deep JSON-like values may be nested: every encoder and reader takes that much."""
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -41,7 +49,7 @@ class FrozenDict(dict[str, Any]):
 
     @override
     def __reduce__(self) -> tuple[Any, ...]:
-        return (FrozenDict, (dict(self),))
+        return (type(self), (dict(self),))
 
 
 class FrozenList(list[Any]):
@@ -76,20 +84,164 @@ EMPTY: FrozenDict = FrozenDict()
 
 
 def freeze(value: Any) -> Any:
-    """The same JSON-like value, unchangeable all the way down. Mapping keys become text."""
-    if isinstance(value, (FrozenDict, FrozenList)):
-        return value
-    if isinstance(value, Mapping):
-        items = cast(Mapping[Any, Any], value)
-        return FrozenDict({clean_text(str(key)): freeze(item) for key, item in items.items()})
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview)):
-        return FrozenList([freeze(item) for item in cast(Sequence[Any], value)])
-    return clean_text(value) if isinstance(value, str) else cast(Any, value)
+    """The same JSON-like value, unchangeable all the way down.
+
+    Texts are what every encoder takes, subclasses of plain types become plain, mapping keys become
+    text, sets become lists in an order of their own. What is no JSON stays as it is. Raises
+    InputError for a value that holds itself or is nested deeper than `MAX_DEPTH`.
+    """
+    return _freeze(value, 0)
 
 
 def frozen(value: Mapping[str, Any]) -> FrozenDict:
-    """`freeze` for a mapping, with the type to match."""
-    return cast(FrozenDict, freeze(value))
+    """`freeze` for a mapping, with the type to match. Raises InputError for anything else."""
+    if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        raise InputError(f"a mapping was expected, not {shown(value)}.")
+    return cast(FrozenDict, _freeze(value, 0))
+
+
+def freeze_json(value: Any, *, path: str = "$") -> Any:
+    """`freeze` for what goes into a request: what is no JSON is refused, with its place.
+
+    Structs and enums become their JSON form.
+    """
+    if type(value) is _Checked:
+        return value
+    return _checked(value, path, 0)
+
+
+def native_fields(value: Any, *, path: str = "$.native") -> FrozenDict:
+    """Fields by provider, frozen. Raises InputError where they are no mapping of mappings."""
+    if value is EMPTY or type(value) is _Checked:
+        return value
+    if isinstance(value, Mapping):
+        for provider, fields in cast(Mapping[Any, Any], value).items():
+            if not isinstance(fields, Mapping):
+                raise InputError(
+                    "`native` holds a mapping of fields under a provider's name, as in "
+                    f"{{'anthropic': {{…}}}}, not {shown(fields)}.",
+                    path=f"{path}.{provider}",
+                )
+        return cast(FrozenDict, freeze_json(value, path=path))
+    raise InputError(
+        "`native` is a mapping from a provider's name to its fields, as in "
+        f"{{'anthropic': {{…}}}}, not {shown(value)}.",
+        path=path,
+    )
+
+
+class _Checked(FrozenDict):
+    """A frozen mapping that was found to be JSON: it need not be looked at again."""
+
+    __slots__ = ()
+
+
+def _freeze(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if kind is str:
+        return clean_text(value)
+    if value is None or kind is int or kind is bool or kind is float:
+        return value
+    if isinstance(value, (FrozenDict, FrozenList)):
+        return cast(Any, value)
+    if isinstance(value, Mapping):
+        inner = _deeper(depth, "$")
+        items = cast(Mapping[Any, Any], value)
+        return FrozenDict({_key(key): _freeze(item, inner) for key, item in items.items()})
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview)):
+        inner = _deeper(depth, "$")
+        return FrozenList([_freeze(item, inner) for item in cast(Sequence[Any], value)])
+    if isinstance(value, AbstractSet):
+        inner = _deeper(depth, "$")
+        return FrozenList(in_order([_freeze(item, inner) for item in cast(Any, value)]))
+    return _plain_scalar(value)
+
+
+def _checked(value: Any, path: str, depth: int) -> Any:
+    kind = type(value)
+    if kind is str:
+        return clean_text(value)
+    if value is None or kind is int or kind is bool or kind is _Checked:
+        return value
+    if isinstance(value, Mapping):
+        inner = _deeper(depth, path)
+        items = cast(Mapping[Any, Any], value)
+        return _Checked(
+            {
+                _json_key(key, path): _checked(item, f"{path}.{key}", inner)
+                for key, item in items.items()
+            }
+        )
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise InputError("JSON has no bytes; give them as text (base64, say).", path=path)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        inner = _deeper(depth, path)
+        return FrozenList(
+            [
+                _checked(item, f"{path}[{index}]", inner)
+                for index, item in enumerate(cast(Sequence[Any], value))
+            ]
+        )
+    if isinstance(value, AbstractSet):
+        inner = _deeper(depth, path)
+        return FrozenList(in_order([_checked(item, path, inner) for item in cast(Any, value)]))
+    if isinstance(value, msgspec.Struct):
+        return _checked(msgspec.to_builtins(value), path, depth)
+    scalar = _plain_scalar(value)
+    if isinstance(scalar, float):
+        if math.isfinite(scalar):
+            return scalar
+        raise InputError(f"JSON has no number {scalar!r}; leave it out, or give null.", path=path)
+    if isinstance(scalar, (str, int)):
+        return scalar
+    if isinstance(scalar, Enum):
+        return _checked(scalar.value, path, depth)
+    raise InputError(f"{shown(value)} has no form in JSON; give plain data.", path=path)
+
+
+def in_order(values: list[Any]) -> list[Any]:
+    """The members of a set in an order that is the same in every process."""
+    return sorted(values, key=_place)
+
+
+def _place(value: Any) -> tuple[int, Any]:
+    if isinstance(value, (bool, int, float)):
+        return (0, value) if value == value else (1, "nan")
+    if isinstance(value, str):
+        return (2, value)
+    return (3, repr(thaw(value)))
+
+
+def _plain_scalar(value: Any) -> Any:
+    """A subclass of a plain type as that type; anything else as it is."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
+def _key(key: Any) -> str:
+    return clean_text(key if isinstance(key, str) else str(key))
+
+
+def _json_key(key: Any, path: str) -> str:
+    if isinstance(key, str):
+        return clean_text(key)
+    if isinstance(key, (int, float)):
+        return str(key)
+    raise InputError(f"JSON has texts as keys, not {shown(key)}.", path=path)
+
+
+def _deeper(depth: int, path: str) -> int:
+    if depth >= MAX_DEPTH:
+        if len(path) > 60:
+            path = f"{path[:60]}…"
+        raise InputError(
+            f"nested deeper than {MAX_DEPTH} levels, or inside itself; no request can carry that.",
+            path=path,
+        )
+    return depth + 1
 
 
 def thaw(value: Any) -> Any:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import msgspec
 
-from context_chef.ir.blocks import Block, CacheBreakpoint, Media, Text, Thinking, ToolCall
-from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
-from context_chef.ir.text import clean_text
+from context_chef.errors import InputError, shown
+from context_chef.ir.blocks import (
+    BLOCK_TYPES,
+    Block,
+    CacheBreakpoint,
+    Media,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from context_chef.ir.frozen import EMPTY, FrozenDict, frozen, native_fields
+from context_chef.ir.text import clean_fields
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+ROLES: Final = ("system", "user", "assistant", "tool")
+_FLAGS: Final = ("is_error", "pinned", "positional", "prefill")
 
 
 class Message(
@@ -50,10 +61,32 @@ class Message(
     """What came in under a name we have no field for: carried, never read, never on a wire."""
 
     def __post_init__(self) -> None:
-        if type(self.native) is not FrozenDict:
-            msgspec.structs.force_setattr(self, "native", frozen(self.native))
+        clean_fields(self, ("role",), ("tool_call_id", "name", "id"))
+        if self.role not in ROLES:
+            raise InputError(
+                f"the role is {self.role!r}; use one of {', '.join(ROLES)}.", path="$.role"
+            )
+        if type(self.content) is not tuple:
+            msgspec.structs.force_setattr(self, "content", blocks_of(self.content))
+        else:
+            _check_blocks(self.content)
+        for flag in _FLAGS:
+            value = getattr(self, flag)
+            if value is not False and value is not True:
+                raise InputError(
+                    f"`{flag}` is true or false, not {shown(value)}.", path=f"$.{flag}"
+                )
+        if self.cache is not None and not isinstance(self.cache, CacheBreakpoint):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise InputError(
+                f"`cache` is a `CacheBreakpoint` or None, not {shown(self.cache)}.", path="$.cache"
+            )
+        if self.native is not EMPTY:
+            msgspec.structs.force_setattr(self, "native", native_fields(self.native))
         if type(self.extra) is not FrozenDict:
-            msgspec.structs.force_setattr(self, "extra", frozen(self.extra))
+            try:
+                msgspec.structs.force_setattr(self, "extra", frozen(self.extra))
+            except InputError as error:
+                raise error.under("$.extra") from error
 
     @property
     def text(self) -> str:
@@ -126,7 +159,23 @@ MessageLike: TypeAlias = Message | Mapping[str, Any]
 def blocks_of(content: Content) -> tuple[Block, ...]:
     """Blocks of a string (none when it is empty), a block, or blocks."""
     if isinstance(content, str):
-        return (Text(text=clean_text(content)),) if content else ()
-    if isinstance(content, msgspec.Struct):
-        return (content,)  # type: ignore[return-value]  # the only Structs here are blocks
-    return tuple(content)
+        return (Text(text=content),) if content else ()
+    if isinstance(content, BLOCK_TYPES):
+        return (content,)
+    if not isinstance(content, Iterable) or isinstance(content, (bytes, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        raise InputError(
+            f"content is text, a block or a list of blocks, not {shown(content)}.",
+            path="$.content",
+        )
+    blocks = tuple(content)
+    _check_blocks(blocks)
+    return blocks
+
+
+def _check_blocks(content: tuple[Any, ...]) -> None:
+    for index, block in enumerate(content):
+        if not isinstance(block, BLOCK_TYPES):
+            raise InputError(
+                f"content holds blocks such as `Text(text=…)`, not {shown(block)}.",
+                path=f"$.content[{index}]",
+            )

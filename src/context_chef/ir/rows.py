@@ -7,12 +7,12 @@ the flat form (string content beside `attachments`, `thinking`, `pinned`, …).
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import (
     Block,
     CacheBreakpoint,
@@ -31,11 +31,11 @@ from context_chef.ir.blocks import (
     Url,
 )
 from context_chef.ir.canonical import compact_json
-from context_chef.ir.frozen import thaw
-from context_chef.ir.message import Message, MessageLike, Role
+from context_chef.ir.foreign_rows import foreign_form
+from context_chef.ir.frozen import freeze_json, thaw
+from context_chef.ir.message import ROLES, Message, MessageLike, Role
 from context_chef.ir.text import clean_text
 
-ROLES: Final = ("system", "user", "assistant", "tool")
 _ROLE_ALIASES: Final[dict[str, Role]] = {
     "developer": "system",
     "function": "tool",
@@ -54,6 +54,7 @@ _KNOWN: Final = frozenset(
     }
 )  # fmt: skip
 _BLOCK_DECODER: Final = msgspec.json.Decoder(Block)
+T = TypeVar("T")
 
 
 def read_messages(rows: object, *, path: str = "$") -> tuple[Message, ...]:
@@ -87,7 +88,7 @@ def read_message(row: MessageLike, *, path: str = "$") -> Message:
     if callable(dump):  # an SDK object: pydantic knows its own plain form
         row = cast(Mapping[str, Any], dump(exclude_none=True))
     if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
-        raise InputError(f"a message was expected, not {row!r}.", path=path)
+        raise InputError(f"a message was expected, not {shown(row)}.", path=path)
     return _RowReader(row, path).message()
 
 
@@ -100,12 +101,16 @@ class _RowReader:
 
     def message(self) -> Message:
         row = self._row
+        if (foreign := foreign_form(row)) is not None:
+            raise InputError(f"{foreign}.", path=self._path)
         role, native = self._role()
         name = self._text_or_none("name")
         call_id = self._text_or_none("tool_call_id")
         if role == "tool" and call_id is None and row.get("role") == "function":
             call_id = name or ""
-        return Message(
+        return _built(
+            Message,
+            self._path,
             role=role,
             content=self._content(role),
             tool_call_id=(call_id or "") if role == "tool" else call_id,
@@ -116,21 +121,27 @@ class _RowReader:
             prefill=self._flag("prefill"),
             cache=self._cache(),
             id=self._text_or_none("id"),
-            native={**cast(Mapping[str, Any], row.get("native") or {}), **native},
+            native={**self._mapping("native"), **native},
             extra={
-                **cast(Mapping[str, Any], row.get("extra") or {}),
+                **self._mapping("extra"),
                 **{key: row[key] for key in row if key not in _KNOWN},
             },
         )
 
+    def _mapping(self, field: str) -> Mapping[str, Any]:
+        value = self._row.get(field)
+        if value is None or isinstance(value, Mapping):
+            return cast("Mapping[str, Any]", value or {})
+        raise InputError(f"{field} is a mapping, not {shown(value)}.", path=f"{self._path}.{field}")
+
     def _role(self) -> tuple[Role, dict[str, Any]]:
         role = self._row.get("role")
-        if role in ROLES:
-            return role, {}
+        if isinstance(role, str) and role in ROLES:
+            return cast(Role, role), {}
         if isinstance(role, str) and role in _ROLE_ALIASES:
             native = {"openai": {"role": role}} if role == "developer" else {}
             return _ROLE_ALIASES[role], native
-        said = "is missing" if role is None else f"is {role!r}"
+        said = "is missing" if role is None else f"is {shown(role)}"
         raise InputError(
             f"the role {said}; use one of {', '.join(ROLES)}.", path=f"{self._path}.role"
         )
@@ -144,8 +155,9 @@ class _RowReader:
             value = {"type": "compaction", "content": clean_text(summary)}
             blocks.append(Opaque(provider="anthropic", value=value))
         blocks.extend(self._thinking())
-        for item in self._rows("_openai_reasoning"):
-            blocks.append(Opaque(provider="openai-responses", value=item))
+        for index, item in enumerate(self._rows("_openai_reasoning")):
+            where = f"{self._path}._openai_reasoning[{index}]"
+            blocks.append(_built(Opaque, where, provider="openai-responses", value=item))
         blocks.extend(self._words(role))
         for index, item in enumerate(self._rows("attachments")):
             blocks.append(self._attachment(item, f"{self._path}.attachments[{index}]"))
@@ -170,7 +182,9 @@ class _RowReader:
         if isinstance(content, Sequence) and not isinstance(content, (bytes, bytearray)):
             parts = cast(Sequence[Any], content)
             return [self._part(part, f"{where}[{index}]") for index, part in enumerate(parts)]
-        raise InputError(f"content has to be text or a list of parts, not {content!r}.", path=where)
+        raise InputError(
+            f"content has to be text or a list of parts, not {shown(content)}.", path=where
+        )
 
     def _part(self, part: Any, where: str) -> Block:
         if isinstance(part, (Text, Media, Thinking, RedactedThinking, ToolCall, Opaque)):
@@ -178,15 +192,24 @@ class _RowReader:
         if isinstance(part, str):
             return Text(text=clean_text(part))
         if not isinstance(part, Mapping):
-            raise InputError(f"a part is a mapping with a `type`, not {part!r}.", path=where)
+            raise InputError(f"a part is a mapping with a `type`, not {shown(part)}.", path=where)
         part = cast(Mapping[str, Any], part)
         kind = part.get("type")
+        if not isinstance(kind, str):
+            said = "is missing" if kind is None else f"is text, not {shown(kind)}"
+            raise InputError(f"the part's `type` {said}.", path=f"{where}.type")
+        if kind == "thinking" and "thinking" in part:
+            raise InputError(
+                "a block of type 'thinking' with `thinking` is Anthropic's; read the list with "
+                "`from_anthropic()`.",
+                path=where,
+            )
         if kind in _OUR_BLOCKS or (kind == "text" and set(part) & {"native", "signature", "cache"}):
             return _decode_block(part, where)
         if kind in ("text", "input_text", "output_text"):
             if not isinstance(part.get("text"), str):
                 raise InputError(
-                    f"text has to be a string, not {part.get('text')!r}.", path=f"{where}.text"
+                    f"text has to be a string, not {shown(part.get('text'))}.", path=f"{where}.text"
                 )
             return Text(text=clean_text(part["text"]))
         if kind == "refusal" and isinstance(part.get("refusal"), str):
@@ -198,28 +221,51 @@ class _RowReader:
                 raise InputError("an image needs a `url`.", path=f"{where}.image_url")
             detail = cast(Any, image).get("detail") if isinstance(image, Mapping) else None
             native = {"openai": {"detail": detail}} if detail else {}
-            return media_from(url, media_type=None, kind="image", native=native)
+            try:
+                return media_from(url, media_type=None, kind="image", native=native)
+            except InputError as error:
+                raise InputError(error.reason, path=f"{where}.image_url") from error
         if kind == "file":
             return self._file_part(part, where)
         if kind == "input_audio":
-            audio = cast(Mapping[str, Any], part.get("input_audio") or {})
-            return Media(
-                kind="audio",
-                source=Inline(data=str(audio.get("data", ""))),
-                media_type=f"audio/{audio.get('format', 'wav')}",
-                native={"openai": {"format": audio.get("format", "wav")}},
-            )
+            return self._audio_part(part, where)
         if kind in _ANTHROPIC_BLOCKS:
             raise InputError(
-                f"a block of type {kind!r} is Anthropic's; read the list with `from_anthropic()`.",
+                f"a block of type {shown(kind)} is Anthropic's; read the list with "
+                "`from_anthropic()`.",
                 path=where,
             )
-        raise InputError(f"a part of type {kind!r} is not known here.", path=f"{where}.type")
+        raise InputError(f"a part of type {shown(kind)} is not known here.", path=f"{where}.type")
+
+    def _audio_part(self, part: Mapping[str, Any], where: str) -> Media:
+        given: object = part.get("input_audio")
+        audio = cast(Mapping[str, Any], given if isinstance(given, Mapping) else {})
+        data, format = audio.get("data", ""), audio.get("format", "wav")
+        if not isinstance(given, Mapping) or not isinstance(data, str):
+            raise InputError(
+                f"audio is a mapping with `data` and `format` as text, not {shown(given)}.",
+                path=f"{where}.input_audio",
+            )
+        if not isinstance(format, str):
+            raise InputError(
+                f"a format is text such as 'wav', not {shown(format)}.",
+                path=f"{where}.input_audio.format",
+            )
+        return Media(
+            kind="audio",
+            source=Inline(data=data),
+            media_type=f"audio/{clean_text(format)}",
+            native={"openai": {"format": format}},
+        )
 
     def _file_part(self, part: Mapping[str, Any], where: str) -> Media:
         given: object = part.get("file")
         file = cast(Mapping[str, Any], given if isinstance(given, Mapping) else {})
         filename = file.get("filename")
+        if filename is not None and not isinstance(filename, str):
+            raise InputError(
+                f"a filename is text, not {shown(filename)}.", path=f"{where}.file.filename"
+            )
         if isinstance(file.get("file_id"), str):
             source = FileId(file_id=file["file_id"], provider="openai")
             return Media(kind="document", source=source, filename=filename)
@@ -237,27 +283,36 @@ class _RowReader:
             words = thinking.get("thinking", "")
             if not isinstance(words, str):
                 raise InputError(
-                    f"thinking has to be text, not {words!r}.",
+                    f"thinking has to be text, not {shown(words)}.",
                     path=f"{self._path}.thinking.thinking",
                 )
             signature = thinking.get("signature")
-            blocks.append(Thinking(text=words, signature=signature, origin=_origin(thinking)))
+            blocks.append(
+                _built(
+                    Thinking,
+                    f"{self._path}.thinking",
+                    text=words,
+                    signature=signature,
+                    origin=_origin(thinking),
+                )
+            )
         elif thinking is not None:
             raise InputError(
-                f"thinking is a mapping with `thinking` and `signature`, not {thinking!r}.",
+                f"thinking is a mapping with `thinking` and `signature`, not {shown(thinking)}.",
                 path=f"{self._path}.thinking",
             )
         redacted = self._row.get("redacted_thinking")
         if isinstance(redacted, Mapping):
             data = cast(Mapping[str, Any], redacted).get("data", "")
-            blocks.append(RedactedThinking(data=str(data)))
+            where = f"{self._path}.redacted_thinking"
+            blocks.append(_built(RedactedThinking, where, data=data))
         return blocks
 
     def _attachment(self, item: Mapping[str, Any], where: str) -> Media:
         data = item.get("data")
         if not isinstance(data, str):
             raise InputError(
-                f"an attachment needs `data` as text, not {data!r}.", path=f"{where}.data"
+                f"an attachment needs `data` as text, not {shown(data)}.", path=f"{where}.data"
             )
         media_type = item.get("media_type", item.get("mediaType"))
         filename = item.get("filename")
@@ -275,7 +330,7 @@ class _RowReader:
             ttl = cast(Mapping[str, Any], value).get("ttl")
             if ttl not in (None, "5m", "1h"):
                 raise InputError(
-                    f"a breakpoint's ttl is '5m' or '1h', not {ttl!r}.",
+                    f"a breakpoint's ttl is '5m' or '1h', not {shown(ttl)}.",
                     path=f"{self._path}.cache.ttl",
                 )
             return CacheBreakpoint(ttl=cast(Any, ttl))
@@ -285,13 +340,17 @@ class _RowReader:
         value = self._row.get(field)
         if value is None or isinstance(value, bool):
             return bool(value)
-        raise InputError(f"{field} is true or false, not {value!r}.", path=f"{self._path}.{field}")
+        raise InputError(
+            f"{field} is true or false, not {shown(value)}.", path=f"{self._path}.{field}"
+        )
 
     def _text_or_none(self, field: str) -> str | None:
         value = self._row.get(field)
         if value is None or isinstance(value, str):
             return clean_text(value) if value else value
-        raise InputError(f"{field} has to be text, not {value!r}.", path=f"{self._path}.{field}")
+        raise InputError(
+            f"{field} has to be text, not {shown(value)}.", path=f"{self._path}.{field}"
+        )
 
     def _rows(self, field: str) -> list[Mapping[str, Any]]:
         value = self._row.get(field)
@@ -302,11 +361,13 @@ class _RowReader:
             for index, item in enumerate(rows):
                 if not isinstance(item, Mapping):
                     raise InputError(
-                        f"a mapping was expected, not {item!r}.",
+                        f"a mapping was expected, not {shown(item)}.",
                         path=f"{self._path}.{field}[{index}]",
                     )
             return cast(list[Mapping[str, Any]], rows)
-        raise InputError(f"{field} has to be a list, not {value!r}.", path=f"{self._path}.{field}")
+        raise InputError(
+            f"{field} has to be a list, not {shown(value)}.", path=f"{self._path}.{field}"
+        )
 
     def _decoded(self, field: str) -> tuple[Block, ...]:
         return tuple(
@@ -329,10 +390,19 @@ def _origin(thinking: Mapping[str, Any]) -> Provider | None:
 
 
 def _decode_block(part: Mapping[str, Any], where: str) -> Block:
+    fields = freeze_json(part, path=where)
     try:
-        return _BLOCK_DECODER.decode(msgspec.json.encode(part))
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        return _BLOCK_DECODER.decode(msgspec.json.encode(fields))
+    except (msgspec.ValidationError, RecursionError) as error:
         raise InputError(str(error), path=where) from error
+
+
+def _built(kind: Callable[..., T], where: str, **fields: Any) -> T:
+    """A block or message of these fields; an error about one of them names where it stands."""
+    try:
+        return kind(**fields)
+    except InputError as error:
+        raise error.under(where) from error
 
 
 def _tool_call(item: Mapping[str, Any], where: str) -> ToolCall:
@@ -341,10 +411,12 @@ def _tool_call(item: Mapping[str, Any], where: str) -> ToolCall:
         custom = item.get("custom")
         if item.get("type") == "custom" and isinstance(custom, Mapping):
             custom = cast(Mapping[str, Any], custom)
-            return ToolCall(
-                id=str(item.get("id") or ""),
-                name=str(custom.get("name") or ""),
-                arguments=str(custom.get("input") or ""),
+            return _built(
+                ToolCall,
+                where,
+                id=_call_id(item, where),
+                name=custom.get("name") or "",
+                arguments=custom.get("input") or "",
                 native={"openai": {"type": "custom"}},
             )
         raise InputError(
@@ -354,23 +426,33 @@ def _tool_call(item: Mapping[str, Any], where: str) -> ToolCall:
     name = function.get("name")
     if not isinstance(name, str):
         raise InputError(
-            f"a tool call needs a name as text, not {name!r}.", path=f"{where}.function.name"
+            f"a tool call needs a name as text, not {shown(name)}.", path=f"{where}.function.name"
         )
     arguments = function.get("arguments")
     if isinstance(arguments, Mapping):
-        arguments = compact_json(thaw(arguments))
+        whole = freeze_json(arguments, path=f"{where}.function.arguments")
+        arguments = compact_json(thaw(whole))
     elif arguments is not None and not isinstance(arguments, str):
         raise InputError(
-            f"arguments are the text the model sent, or an object, not {arguments!r}.",
+            f"arguments are the text the model sent, or an object, not {shown(arguments)}.",
             path=f"{where}.function.arguments",
         )
     signature = item.get("thought_signature", item.get("thoughtSignature"))
     return ToolCall(
-        id=clean_text(str(item.get("id") or "")),
+        id=_call_id(item, where),
         name=name,
         arguments=arguments or "",
         signature=signature if isinstance(signature, str) else None,
     )
+
+
+def _call_id(item: Mapping[str, Any], where: str) -> str:
+    given = item.get("id")
+    if given is None or isinstance(given, str):
+        return given or ""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
+    raise InputError(f"a call's id is text, not {shown(given)}.", path=f"{where}.id")
 
 
 def media_from(
