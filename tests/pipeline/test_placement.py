@@ -192,3 +192,38 @@ def test_an_opening_that_the_model_does_not_take_stays_where_it_was_asked_for() 
     assert second["messages"][0] == first["messages"][0]
     assert second["messages"][1]["content"][0]["type"] == "thinking"
     assert second.report.repairs == ()
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-opus-4-8"])
+def test_an_instruction_in_the_conversation_leaves_what_was_sent_alone(model: str) -> None:
+    chef = ContextChef(model=model).set_system_prompt("rules").append(Message.user("one"))
+    chef.append({"role": "assistant", "content": "a", "thinking": _thought("s1")})
+    chef.append(Message.user("two"))
+    before = chef.compile_sync("anthropic").body
+    chef.append({"role": "system", "content": "Now in French."})
+    payload = chef.compile_sync("anthropic")
+
+    assert payload.body["system"] == before["system"]
+    assert payload.body["messages"][: len(before["messages"])] == before["messages"]
+    assert payload.body["messages"][-1] == {
+        "role": "system",
+        "content": [{"type": "text", "text": "Now in French."}],
+    }
+
+
+def test_an_instruction_that_moves_up_takes_the_thinking_bound_to_the_old_prompt_away() -> None:
+    chef = ContextChef().set_system_prompt("rules").append(Message.user("one"))
+    chef.compile_sync("anthropic")
+    chef.append({"role": "assistant", "content": "a", "thinking": _thought("s1")})
+    chef.append(Message.user("two"))
+    chef.compile_sync("anthropic")
+    chef.append({"role": "system", "content": "Now in French."})
+    payload = chef.compile_sync("anthropic")
+
+    assert len(payload.body["system"]) == 2
+    assert "thinking" not in str(payload.body["messages"])
+    assert "anthropic/preserved-thinking" in [repair.rule for repair in payload.report.repairs]
+
+
+def _thought(signature: str) -> dict[str, str]:
+    return {"thinking": "hm", "signature": signature}

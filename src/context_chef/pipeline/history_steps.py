@@ -97,9 +97,23 @@ async def transform_tool_results(turn: CompileTurn) -> None:
         await _transform(turn)
         raise_if_cancelled(turn.inputs.signal)
     if turn.parts.offload is not None:
-        before = turn.history
-        turn.history, _ = await turn.parts.offload(before)
-        turn.follow(before, turn.history)
+        await _offload(turn, turn.parts.offload)
+
+
+async def _offload(turn: CompileTurn, offload: Offload) -> None:
+    """Put markers for what is too large. What the store cannot take now stays in the window."""
+    before = turn.history
+    offloaded = await offload(before)
+    turn.history = offloaded.messages
+    turn.follow(before, turn.history)
+    for failure in offloaded.failures:
+        message = (
+            f"A {failure.what} of {failure.characters} characters stays in the window, since the "
+            f"store could not take it: {failure.error}"
+        )
+        where = turn.sources.get(id(before[failure.index]), f"window[{failure.index}]")
+        turn.diagnostics.append(Diagnostic(code="offload-failed", where=where, message=message))
+        turn.parts.warn_once("offload-failed", "%s", message)
 
 
 async def _transform(turn: CompileTurn) -> None:
@@ -269,11 +283,13 @@ def _instructs_in_place(turn: CompileTurn) -> bool:
     """Whether a later system message would change what the provider has seen if it moved up.
 
     Where it may stand in the conversation it does. Where thinking is bound to everything in front
-    of it, moving it would cost all of it.
+    of it, moving it would cost all of it. For a model that is not known it moves, as it always did.
     """
     profile = turn.profile
-    return turn.target_name == "anthropic" and (
-        profile is None or profile.inline_system or profile.prefix_bound_thinking
+    return (
+        turn.target_name == "anthropic"
+        and profile is not None
+        and (profile.inline_system or profile.prefix_bound_thinking)
     )
 
 
