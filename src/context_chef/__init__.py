@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         OffloadCreated,
         Repaired,
         ToolBlocked,
+        log_line,
     )
     from context_chef.ir.blocks import (
         Block,
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
     from context_chef.ir.message import Message
     from context_chef.ir.payload import CompileMeta, Payload
     from context_chef.ir.repair import ensure_valid_history
-    from context_chef.ir.report import Report, Span
+    from context_chef.ir.report import PrefixChange, Report, Span
     from context_chef.ir.rows import flat_row, read_message, read_messages
     from context_chef.ir.tokens import (
         Tokenizer,
@@ -281,6 +282,7 @@ _HOME = {
     "OverflowStrategy": "selection.strategy",
     "Payload": "ir.payload",
     "PlainText": "ir.blocks",
+    "PrefixChange": "ir.report",
     "PrunedTools": "selection.prune_rules",
     "Pruner": "selection.pruner",
     "PrunerConfig": "selection.pruner",
@@ -371,6 +373,7 @@ _HOME = {
     "load_skill": "placement.skill_files",
     "load_skills_dir": "placement.skill_files",
     "load_skills_dirs": "placement.skill_files",
+    "log_line": "events",
     "make_sendable": "adaptation",
     "normalize_session_key": "selection.pool",
     "object_to_xml": "prompts.xml",
@@ -494,6 +497,7 @@ __all__ = [
     "OverflowStrategy",
     "Payload",
     "PlainText",
+    "PrefixChange",
     "PrunedTools",
     "Pruner",
     "PrunerConfig",
@@ -585,6 +589,7 @@ __all__ = [
     "load_skill",
     "load_skills_dir",
     "load_skills_dirs",
+    "log_line",
     "make_sendable",
     "normalize_session_key",
     "object_to_xml",

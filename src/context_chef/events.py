@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -187,6 +188,35 @@ class Emitter:
                 raise
             except Exception as error:  # noqa: BLE001  # an observer never fails a compile
                 self._logger.warning("An observer of `%s` failed: %r", event.topic, error)
+
+
+def log_line(event: Event) -> str:
+    """The event in one line, as `topic name=value …`, fit for a log.
+
+    Nothing that a person, a model or a tool said is in it: of texts, messages and payloads only
+    the size is told. Names, addresses, keys and figures are.
+    """
+    told = [f"{name}={_in_short(name, getattr(event, name))}" for name in event.__struct_fields__]
+    return " ".join((event.topic, *told))
+
+
+_SAID: Final = frozenset({"value", "old_value", "summary"})
+
+
+def _in_short(name: str, value: Any) -> str:
+    if name in _SAID and isinstance(value, str):
+        return f"<{len(value)} characters>"
+    if isinstance(value, Message):
+        return f"<{value.role} of {len(value.text)} characters>"
+    if isinstance(value, (tuple, list, dict)):
+        return f"<{len(cast(Sequence[Any], value))} items>"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if value is None or isinstance(value, (bool, int)):
+        return str(value).lower()
+    return json.dumps(str(getattr(value, "key", type(value).__name__)), ensure_ascii=False)
 
 
 def topic_of(event: type[Event] | str) -> str:

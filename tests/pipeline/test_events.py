@@ -12,9 +12,14 @@ from context_chef import (
     CompileStarted,
     ContextChef,
     FoldDropped,
+    MemoryChanged,
+    Message,
+    OverflowConfig,
     SettingsError,
+    reset,
 )
-from context_chef.events import CompressEnded, Emitter
+from context_chef.events import Compressed, CompressEnded, CompressStarted, Emitter, log_line
+from context_chef.testing import MovableClock, RecordingObserver
 
 
 class Log:
@@ -134,6 +139,86 @@ async def test_a_dropped_fold_is_told() -> None:
 
     assert [(event.end, event.changed_at) for event in told] == [(1, 0)]
     assert len(chef.window) == 2
+
+
+async def test_every_event_of_an_overflowing_compile_says_what_happened() -> None:
+    """The order and the payloads of the contract, with everything happening in one compile."""
+    seen = RecordingObserver()
+    chef = ContextChef(
+        janitor={"context_window": 60_000, "trigger_ratio": 0.05, "tokenizer": characters},
+        overflow=OverflowConfig(strategy=reset(), archive="vfs"),
+        store=memory_store(), memory={}, clock=MovableClock(1).milliseconds,
+    )  # fmt: skip
+    chef.set_system_prompt("Rules.")
+    await chef.get_memory().set("k", "v", ttl=1)
+    await chef.append(Message.user("q")).compile("openai")
+    history = [Message.user("x" * 2_000), Message.assistant("y" * 2_000), Message.user("z")]
+    chef.set_history(history)
+    seen.watch(chef)
+
+    await chef.compile("openai")
+
+    assert [topic for topic in seen.topics if topic != "repair"] == [
+        "compile:start", "compress:start", "offload:created", "compress", "compress:end",
+        "memory:expired", "memory:changed", "compile:done",
+    ]  # fmt: skip
+    by_topic = {event.topic: event for event in seen.events}
+    start: Any = by_topic["compile:start"]
+    assert (start.history, start.system_prompt[0].text) == (tuple(history), "Rules.")
+    compressing: Any = by_topic["compress:start"]
+    assert (compressing.history_length, compressing.limit) == (3, 3_000)
+    assert compressing.current_tokens > 3_000
+    compressed: Any = by_topic["compress"]
+    assert compressed.truncated_count == len(compressed.compressed_messages) > 0
+    assert isinstance(compressed.summary, Message)
+    uri: Any = by_topic["offload:created"]
+    assert await chef.resolve_recall(uri.uri) is not None
+    ended: Any = by_topic["compress:end"]
+    assert ended.compressed is True
+    changed: Any = by_topic["memory:changed"]
+    assert (changed.type, changed.key, changed.old_value) == ("expire", "k", "v")
+    expired: Any = by_topic["memory:expired"]
+    assert expired.entry.key == "k"
+    done: Any = by_topic["compile:done"]
+    assert "messages" in done.payload
+
+
+async def test_a_blocked_tool_and_a_broken_invariant_are_told() -> None:
+    seen = RecordingObserver()
+    chef = ContextChef(pipeline_checks=True)
+    chef.append(Message.user("q", pinned=True)).append(Message.user("r"))
+    seen.watch(chef)
+    chef.get_pruner().set_blocked_tools(["rm"])
+    chef.use("after-assemble", lambda messages: messages[1:])
+
+    await chef.check_tool_call({"name": "rm"})
+    await chef.compile("openai")
+
+    told = {event.topic: event for event in seen.events}
+    blocked: Any = told["pruner:tool-blocked"]
+    broken: Any = told["pipeline:invariant"]
+    assert blocked.name == "rm"
+    assert broken.phase
+    assert broken.message
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (CompressStarted(history_length=3, current_tokens=120.0, limit=99.5),
+         "compress:start history_length=3 current_tokens=120 limit=99.5"),
+        (Compressed(summary=Message.user("se\ncret"), truncated_count=1,
+                    compressed_messages=(Message.user("secret"),)),
+         "compress summary=<user of 7 characters> truncated_count=1 compressed_messages=<1 items>"),
+        (MemoryChanged(type="set", key='a "b"\n', value="secret"),
+         'memory:changed type="set" key="a \\"b\\"\\n" value=<6 characters> old_value=none'),
+        (CompileDone(payload={"messages": ["secret"]}), "compile:done payload=<1 items>"),
+        (CompressEnded(compressed=True), "compress:end compressed=true"),
+    ],
+)  # fmt: skip
+def test_an_event_is_one_line_that_repeats_nothing_that_was_said(event: Any, line: str) -> None:
+    assert log_line(event) == line
+    assert "secret" not in line
 
 
 def memory_store() -> Any:
