@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from context_chef.adaptation.tools import convert_tools
 from context_chef.ir.blocks import Provider
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
-from tests.shared_data import TOOLS
+from tests.checker import HAVE_CHECKER, refused
 
 TARGETS: tuple[Provider, ...] = ("anthropic", "openai", "openai-responses", "gemini")
 MODELS: Mapping[Provider, tuple[str | None, ...]] = {
@@ -36,7 +35,7 @@ _ADAPTERS: Mapping[Provider, WireAdapter] = {
 }
 
 needs_checker = pytest.mark.skipif(
-    not (TOOLS / "provider_check").is_dir(),
+    not HAVE_CHECKER,
     reason="the independent checker is absent; it lies beside the shared data",
 )
 
@@ -74,8 +73,4 @@ def body_of(
 
 def problems(target: Provider, body: dict[str, Any], model: str | None = None) -> list[str]:
     """What the provider would refuse, one line each."""
-    if str(TOOLS) not in sys.path:
-        sys.path.append(str(TOOLS))
-    from provider_check import check  # pyright: ignore[reportMissingImports]  # outside the repo
-
-    return [str(problem) for problem in check(target, body, model=model)]
+    return refused(target, body, model=model)

@@ -1,12 +1,10 @@
-"""The independent checker of finished payloads, where the shared data is."""
+"""Compiled payloads as whole requests, and what a provider would say of them."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 from typing import Any
 
-from tests.shared_data import TOOLS
+from tests.checker import refused, refused_in_sequence
 
 CALLERS_PART: dict[str, dict[str, Any]] = {
     "openai": {},
@@ -14,12 +12,6 @@ CALLERS_PART: dict[str, dict[str, Any]] = {
     "anthropic": {"max_tokens": 1000},
     "gemini": {},
 }
-
-
-def _checker() -> Any:
-    if str(TOOLS) not in sys.path:
-        sys.path.append(str(TOOLS))
-    return importlib.import_module("provider_check")
 
 
 def request_of(target: str, payload: Any, model: str) -> dict[str, Any]:
@@ -30,15 +22,15 @@ def request_of(target: str, payload: Any, model: str) -> dict[str, Any]:
 
 def problems(target: str, payload: Any, model: str) -> list[str]:
     """What the checker finds, in words."""
-    options = {"model": model} if target == "gemini" else {}
+    options: dict[str, Any] = {"model": model} if target == "gemini" else {}
     headers = payload.get("extra_headers") or {}
     request = request_of(target, payload, model)
     if headers:
         request["extra_headers"] = headers
-    return [str(problem) for problem in _checker().check(target, request, **options)]
+    return refused(target, request, **options)
 
 
 def sequence_problems(target: str, payloads: list[Any], model: str) -> list[str]:
     """What the checker finds over the payloads of successive turns."""
     requests = [request_of(target, payload, model) for payload in payloads]
-    return [str(problem) for problem in _checker().check_sequence(target, requests)]
+    return refused_in_sequence(target, requests)
