@@ -15,11 +15,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_chef import ChefSnapshot, ContextChef, Message, ToolError
-from tests.histories import histories, tool_definitions, words
+from tests.histories import histories, odd_tool_names, tool_names, words
 from tests.properties.restore_worker import TARGETS, answer, compiled, make
 from tests.shared_data import ROOT
 
 NAMES = st.sampled_from(["10", "9", "b", "a", "z"])
+
+TOOLS = st.fixed_dictionaries(
+    {"name": tool_names | odd_tool_names.filter(str.strip), "description": words},
+    optional={
+        "parameters": st.sampled_from(
+            [
+                {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+                {"path": {"type": "string"}},
+                {"type": "string"},
+            ]
+        ),
+        "tags": st.lists(words, max_size=2),
+        "defer_loading": st.booleans(),
+        "strict": st.booleans(),
+    },
+)
 
 
 class Worker:
@@ -70,7 +86,7 @@ def sessions(draw: st.DrawFn) -> list[tuple[str, Any]]:
         st.tuples(st.just("retract"), NAMES),
         st.tuples(st.just("remember"), st.tuples(NAMES, words)),
         st.tuples(st.just("forget"), NAMES),
-        st.tuples(st.just("tools"), st.lists(tool_definitions(), max_size=3)),
+        st.tuples(st.just("tools"), st.lists(TOOLS, max_size=3)),
         st.tuples(st.just("prune"), st.integers(0, 3)),
         st.tuples(st.just("block"), st.lists(NAMES, max_size=2)),
         st.tuples(st.just("toolkits"), st.just(None)),
@@ -103,7 +119,7 @@ def play(chef: ContextChef, steps: list[tuple[str, Any]]) -> None:
                 chef.get_memory().delete_sync(given_)
             case "tools":
                 own = {"context", "new_context", "create_memory", "modify_memory", "recall_context"}
-                unique = {tool.name: tool for tool in given_ if tool.name.strip()}
+                unique = {tool["name"]: tool for tool in given_}
                 with suppress(ToolError):  # what cannot be registered leaves what was there
                     chef.register_tools([tool for name, tool in unique.items() if name not in own])
             case "prune":
