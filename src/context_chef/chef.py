@@ -12,11 +12,12 @@ from context_chef.adaptation.profiles import Profiles
 from context_chef.adaptation.read_calls import read_tool_call
 from context_chef.adaptation.registry import AdapterRegistry
 from context_chef.bridge import run_sync
-from context_chef.errors import SettingsError, UnknownToolError
+from context_chef.errors import InputError, SettingsError, UnknownToolError, shown
 from context_chef.events import Event, FoldDropped, Logger, Observer, ToolBlocked, Unsubscribe
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.payload import Payload
-from context_chef.ir.rows import read_message, read_messages, read_system
+from context_chef.ir.rows import read_messages, read_system
+from context_chef.ir.text import clean_text
 from context_chef.ir.tools import ToolDefinition
 from context_chef.ir.transcript import Transcript
 from context_chef.persistence.backend import StorageBackend
@@ -155,11 +156,7 @@ class ContextChef:
     def extend(self, messages: Iterable[MessageLike]) -> ContextChef:
         """More messages. Costs what is new. Raises InputError naming index and field."""
         with self._changing:
-            start = len(self._state.transcript.items)
-            read = [
-                read_message(message, path=f"$[{start + index}]")
-                for index, message in enumerate(messages)
-            ]
+            read = read_messages(messages, start=len(self._state.transcript.items))
             self._change(transcript=self._state.transcript.extended(read))
         return self
 
@@ -241,17 +238,17 @@ class ContextChef:
 
     def register_tools(self, tools: Iterable[ToolDefinition | Section]) -> ContextChef:
         """The flat tools, in place of those registered before. Raises ToolError."""
-        self._wiring.pruner.register_tools(list(tools))
+        self._wiring.pruner.register_tools(cast(Any, tools))
         return self
 
     def register_namespaces(self, groups: Iterable[GroupLike]) -> ContextChef:
         """Groups of tools that are shown as one tool each. Raises ToolError."""
-        self._wiring.pruner.register_namespaces(list(groups))
+        self._wiring.pruner.register_namespaces(cast(Any, groups))
         return self
 
     def register_toolkits(self, groups: Iterable[GroupLike]) -> ContextChef:
         """Groups of tools that the model loads when it needs them. Raises ToolError."""
-        self._wiring.pruner.register_toolkits(list(groups))
+        self._wiring.pruner.register_toolkits(cast(Any, groups))
         return self
 
     def visible_tools(self) -> tuple[ToolDefinition, ...]:
@@ -453,6 +450,8 @@ class ContextChef:
         cancellation leaves the chef as it was.
         """
         check_token(signal)
+        if model is not None:
+            model = _model_id(model)
         with self._changing:
             inputs = CompileInputs(
                 state=msgspec.structs.replace(self._state, skill=self._wiring.skills.active),
@@ -570,6 +569,11 @@ class ContextChef:
         takes a skill that is registered here with its present words, `"snapshot"` with those that
         were saved. What fails leaves the chef as it was.
         """
+        if not isinstance(cast(Any, snapshot), ChefSnapshot):
+            raise InputError(
+                f"a `ChefSnapshot` is what is restored, not {shown(snapshot)}; read a stored one "
+                "with `ChefSnapshot.from_json()`."
+            )
         async with self._queue.turn():
             state = await self._wiring.restore(snapshot, skills=skills)
             with self._changing:
@@ -606,3 +610,9 @@ class ContextChef:
 
 
 _NOT_OPTIONS = frozenset({"self", "unknown", "__class__"})
+
+
+def _model_id(model: Any) -> str:
+    if isinstance(model, str):
+        return clean_text(model)
+    raise SettingsError(f"`model` is a model's id, not {shown(model)}.")
