@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -198,6 +199,14 @@ def test_anthropic_gets_no_blank_text() -> None:
 
     assert [m.role for m in mended] == ["user", "assistant", "tool", "user"]
     assert mended[1].content == (ToolCall(id="t1", name="f"),)
+
+
+@pytest.mark.parametrize("target", ["openai", "openai-responses", "gemini"])
+def test_an_empty_text_beside_another_goes(target: Any) -> None:
+    mended = sendable([Message.user([Text(text=""), Text(text="said")])], target)
+
+    assert mended.messages == (Message.user([Text(text="said")]),)
+    assert [repair.rule for repair in mended.repairs] == [f"{target}/empty-content"]
 
 
 def test_a_mark_on_a_blank_moves_to_its_neighbour() -> None:

@@ -23,12 +23,15 @@ VOLATILE = ("dynamic_state", "<announcement", "<memory>", "turn-value")
 
 
 def stable(target: str, payload: Any) -> list[Any]:
-    """Everything of a request up to the last thing that somebody said."""
+    """What stands in front of the conversation: the instructions and the tools."""
     body = payload.body
     if target == "gemini":
         return [body.get("systemInstruction"), body.get("tools")]
     if target == "anthropic":
         return [body.get("system"), body.get("tools")]
+    if target == "openai":
+        system = [row for row in body["messages"] if row["role"] == "system"]
+        return [system, body.get("tools")]
     return [body.get("instructions"), body.get("tools")]
 
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from context_chef.ir.blocks import CacheBreakpoint, Text, Thinking
 from context_chef.ir.message import Message
+from context_chef.ir.tools import ToolDefinition
 from context_chef.placement.cache import (
     CachePlan,
     audit_anthropic_cache_placement,
     audit_breakpoints,
+    mark_tools,
     place_breakpoints,
 )
 
@@ -55,23 +57,70 @@ def test_without_a_last_request_a_mark_stands_within_reach_of_the_lookback() -> 
 
 def test_the_volatile_tail_is_never_marked() -> None:
     tail = Text(text="state", source="dynamic_state")
-    messages = [SYSTEM, Message.user([Text(text="q"), tail])]
+    anchor = Text(text="The state above is current.", source="anchor")
+    messages = [SYSTEM, Message.user([Text(text="q"), tail, anchor])]
 
     placed, _ = place_breakpoints(
         messages, plan=CachePlan(), stable_until=2, prefix_end=1, tokens=lambda _: 5000
     )
 
-    assert [block.cache is not None for block in placed[1].content] == [True, False]
+    assert [block.cache is not None for block in placed[1].content] == [True, False, False]
+    assert placed[1].cache is None
+
+
+def test_a_tail_that_stays_is_marked_like_everything_else() -> None:
+    tail = Message.user([Text(text="state", source="dynamic_state")])
+
+    assert place([SYSTEM, Message.user("q"), tail], tails_stay=True) == [0, 2]
+    assert place([SYSTEM, Message.user("q"), tail]) == [0, 1]
+
+
+def test_tools_count_towards_the_minimum_and_their_marks_towards_the_limit() -> None:
+    tools = [ToolDefinition(name="f"), ToolDefinition(name="g")]
+    plan = CachePlan(minimum_tokens=4096)
+    messages = [Message.user("a")]
+    few, _ = place_breakpoints(
+        messages, plan=plan, stable_until=1, prefix_end=0, tokens=lambda _: 5, tools=tools
+    )
+    many, _ = place_breakpoints(
+        messages,
+        plan=plan,
+        stable_until=1,
+        prefix_end=0,
+        tokens=lambda _: 5,
+        tools=tools,
+        tool_tokens=9000,
+    )
+
+    assert (marked(few), marked(many)) == ([], [0])
+    assert [tool.cache is not None for tool in mark_tools(tools)] == [False, True]
+    held_back = ToolDefinition(name="h", defer_loading=True)
+    assert [tool.cache is not None for tool in mark_tools([tools[0], held_back])] == [True, False]
+    four = [ToolDefinition(name=str(n), cache=CacheBreakpoint()) for n in range(4)]
+    assert place(messages, prefix_end=0, tools=four) == []
+
+
+def test_what_an_assistant_said_is_not_marked_where_the_wire_has_no_mark_for_it() -> None:
+    messages = [SYSTEM, Message.user("a"), Message.assistant("b")]
+    placed, last = place_breakpoints(
+        messages,
+        plan=CachePlan(on_assistant=False),
+        stable_until=3,
+        prefix_end=1,
+        tokens=lambda _: 5000,
+    )
+
+    assert (marked(placed), last) == ([0, 1], 1)
 
 
 def test_thinking_and_blank_text_carry_no_mark() -> None:
-    message = Message.assistant([Text(text="said"), Thinking(text="t", signature="s")])
+    thought = Thinking(text="t", signature="s")
+    said = Message.assistant([Text(text="said"), thought])
+    silent = Message.assistant([Text(text=" "), thought])
 
-    placed, _ = place_breakpoints(
-        [SYSTEM, message], plan=CachePlan(), stable_until=2, prefix_end=1, tokens=lambda _: 5000
-    )
-
-    assert [block.cache is not None for block in placed[1].content] == [True, False]
+    # A whole message is marked: the writer puts the mark behind its last block that carries one.
+    assert place([SYSTEM, said]) == [0, 1]
+    assert place([SYSTEM, silent]) == [0]
 
 
 def test_explicit_marks_win_and_no_more_than_four_stand() -> None:

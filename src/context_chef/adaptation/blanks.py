@@ -97,8 +97,8 @@ def _refused(block: Text, message: Message, mending: Mending) -> bool:
             return not text and block.signature is None and not (taken and accepted)
         case "openai":  # a message of one empty text is an empty string there
             return not text and len(message.content) > 1
-        case "openai-responses":
-            return False
+        case "openai-responses":  # an answer's own items stay: reasoning goes with what follows it
+            return not text and len(message.content) > 1 and message.role != "assistant"
 
 
 def says_nothing(message: Message, mending: Mending) -> bool:
