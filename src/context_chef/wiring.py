@@ -33,7 +33,7 @@ from context_chef.persistence.memory_turns import TURNS_NAMESPACE
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.notices import log_of_library
 from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
-from context_chef.persistence.offload_messages import offload_messages
+from context_chef.persistence.offload_messages import OffloadedMessages, offload_messages
 from context_chef.persistence.offloader import Offloader
 from context_chef.persistence.store import Store
 from context_chef.persistence.whole_namespace import read_whole, replace_whole
@@ -379,11 +379,8 @@ class Wiring:
         archive = Archive(self.offloader)
         return archive.store_sync(span) if stepping() else archive.store(span)
 
-    async def _offload(
-        self, messages: tuple[Message, ...]
-    ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-        offloaded = await offload_messages(self.offloader, messages)
-        return offloaded.messages, offloaded.uris
+    async def _offload(self, messages: tuple[Message, ...]) -> OffloadedMessages:
+        return await offload_messages(self.offloader, messages, keep_on_failure=True)
 
     def _own_tools(self) -> tuple[ToolDefinition, ...]:
         memory = self.parts.memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, cast
 
@@ -44,31 +44,41 @@ class MemoryStore(Protocol):
 class _FlatStore:
     """A flat store over one namespace of a backend."""
 
-    def __init__(self, backend: InMemoryBackend | FileSystemBackend) -> None:
+    def __init__(
+        self,
+        backend: InMemoryBackend | FileSystemBackend,
+        *,
+        path_of: Callable[[str], str] = str,
+        key_of: Callable[[str], str] = str,
+    ) -> None:
         self._backend = backend
+        self._path_of = path_of
+        self._key_of = key_of
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The entry, or None; also None for one that is damaged."""
         try:
-            entry = self._backend.read(_NS, key)
+            entry = self._backend.read(_NS, self._path_of(key))
         except CorruptStoreError:
             return None
         return None if entry is None else flat_entry(entry)
 
     def set(self, key: str, entry: MemoryStoreEntry) -> None:
-        self._backend.write(_NS, key, stored_entry(entry))
+        self._backend.write(_NS, self._path_of(key), stored_entry(entry))
 
     def delete(self, key: str) -> bool:
-        return self._backend.delete(_NS, key)
+        return self._backend.delete(_NS, self._path_of(key))
 
     def keys(self) -> list[str]:
-        return [listed.path for listed in self._backend.list(_NS)]
+        return [self._key_of(listed.path) for listed in self._backend.list(_NS)]
 
     def snapshot(self) -> dict[str, dict[str, Any]]:
-        return {key: flat_entry(entry) for key, entry in self._backend.snapshot(_NS).items()}
+        entries = self._backend.snapshot(_NS)
+        return {self._key_of(path): flat_entry(entry) for path, entry in entries.items()}
 
     def restore(self, data: Mapping[str, MemoryStoreEntry]) -> None:
-        self._backend.restore(_NS, {key: stored_entry(entry) for key, entry in data.items()})
+        entries = {self._path_of(key): stored_entry(entry) for key, entry in data.items()}
+        self._backend.restore(_NS, entries)
 
 
 @deprecated("Use `InMemoryBackend`; `InMemoryStore` goes away in 2.0.", category=RenamedWarning)
@@ -92,7 +102,12 @@ class VFSMemoryStore(_FlatStore):
 
     def __init__(self, dir: str | os.PathLike[str] = ".context_memory") -> None:
         self._dir = Path(dir)
-        super().__init__(FileSystemBackend(dir, layouts={_NS: _MEM_FILES}))
+        # The backend sees file names, which are safe whatever the key is; `../x` is a key here.
+        super().__init__(
+            FileSystemBackend(dir, layouts={_NS: _MEM_FILES}),
+            path_of=_file_of,
+            key_of=lambda file: _key_of(file) or "",
+        )
 
     def set(self, key: str, entry: MemoryStoreEntry) -> None:
         super().set(key, entry)
@@ -206,5 +221,8 @@ def _load(text: str, times: FileTimes) -> StoredEntry | None:
 
 
 _MEM_FILES: Final = FileSystemLayout(
-    dir=".", encode=_file_of, decode=_key_of, serialize=_dump, deserialize=_load
+    dir=".",
+    decode=lambda file: None if _key_of(file) is None else file,
+    serialize=_dump,
+    deserialize=_load,
 )

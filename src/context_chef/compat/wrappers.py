@@ -10,9 +10,11 @@ from typing_extensions import deprecated
 from context_chef.bridge import MaybeAwaitable, settle
 from context_chef.compat.deprecation import RenamedWarning
 from context_chef.compat.stores import MemoryStore, flat_entry, stored_entry
-from context_chef.errors import StoreCapabilityError
+from context_chef.errors import AsyncRequiredError, StoreCapabilityError
 from context_chef.persistence import Clock, ListedEntry, Store, StoredEntry
+from context_chef.persistence.address import fault_of_path
 from context_chef.persistence.backend import byte_length, system_clock
+from context_chef.persistence.notices import log_of_library
 
 T = TypeVar("T")
 
@@ -33,11 +35,15 @@ class MemoryStoreBackend:
     """A flat store as a backend.
 
     The namespace `memory` is the flat store itself. Entries of other namespaces are kept under
-    their whole address as the key, so that notes never become memory.
+    their whole address as the key, so that notes never become memory. A key that no address can
+    name, such as `../x`, and an entry that cannot be read are left out of listings, with one
+    warning, and stay in the flat store.
     """
 
     def __init__(self, legacy: MemoryStore) -> None:
         self._legacy: Any = legacy
+        self._warned: set[str] = set()
+        self.__wrapped__ = legacy
 
     def supports(self, capability: str, ns: str | None = None) -> bool:
         if capability in ("snapshot", "restore"):
@@ -79,11 +85,28 @@ class MemoryStoreBackend:
         entries: dict[str, StoredEntry] = {}
         for key in list(await settle(self._legacy.keys())):
             path = _path(ns, key)
-            if path is not None and path.startswith(prefix):
+            if path is None or not path.startswith(prefix):
+                continue
+            if fault := fault_of_path(path):
+                self._warn(key, fault)
+                continue
+            try:
                 entry = await self._read(key)
-                if entry is not None:
-                    entries[path] = entry
+            except AsyncRequiredError:
+                raise
+            except Exception as error:  # noqa: BLE001 - one odd entry must not cost the others
+                self._warn(key, repr(error))
+                continue
+            if entry is not None:
+                entries[path] = entry
         return entries
+
+    def _warn(self, key: str, why: str) -> None:
+        if key not in self._warned:
+            self._warned.add(key)
+            log_of_library().warning(
+                "The entry %r of a wrapped flat store is left out: %s. It stays there.", key, why
+            )
 
     async def _list(self, ns: str, prefix: str) -> Sequence[ListedEntry]:
         entries = await self._read_all(ns, prefix)
@@ -91,7 +114,8 @@ class MemoryStoreBackend:
 
     async def _restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
         everything: Mapping[str, Any] = await settle(self._legacy.snapshot())
-        kept = {key: entry for key, entry in everything.items() if _path(ns, key) is None}
+        known = await self._read_all(ns, "")
+        kept = {key: entry for key, entry in everything.items() if _path(ns, key) not in known}
         fresh = {_key(ns, path): flat_entry(entry) for path, entry in data.items()}
         await settle(self._legacy.restore({**kept, **fresh}))
 
@@ -101,6 +125,7 @@ class VFSAdapterBackend:
 
     def __init__(self, legacy: VFSAdapter, *, clock: Clock = system_clock) -> None:
         self._legacy: Any = legacy
+        self.__wrapped__ = legacy
         self._clock = clock
 
     def supports(self, capability: str, ns: str | None = None) -> bool:

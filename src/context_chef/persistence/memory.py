@@ -460,12 +460,11 @@ class Memory:
         gone: list[StoredEntry | None] = [None]
 
         def change(before: StoredEntry | None) -> StoredEntry | None:
-            if before is not None and expected is not None:
-                if not same_entry(expected, read_entry(key, before)[0]):
-                    gone[0] = None
-                    return before
-            gone[0] = before
-            return None
+            other = expected is not None and (
+                before is None or not same_entry(expected, read_entry(key, before)[0])
+            )
+            gone[0] = None if other else before
+            return before if other else None
 
         await self.view.update(key, change)
         return gone[0]

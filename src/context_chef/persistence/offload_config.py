@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -107,6 +108,7 @@ class OffloadConfig:
                 f"{SCHEME}{VFS_NAMESPACE}/."
             )
         check_scheme(VFS_NAMESPACE, self.uri_scheme)
+        _check_adapter(self.adapter)
         if self.on_vfs_evicted is not None and not callable(self.on_vfs_evicted):
             raise SettingsError(f"`on_vfs_evicted` must be callable, not {self.on_vfs_evicted!r}.")
         items = cast("Any", self.per_tool)
@@ -137,6 +139,24 @@ class OffloadConfig:
         if "threshold" in given and "threshold_tokens" not in given:
             given["threshold_tokens"] = None
         return replace(self, **given)
+
+
+def _check_adapter(adapter: object) -> None:
+    """Refuse a file adapter of earlier versions that was not wrapped: it knows no namespaces."""
+    if adapter is None or isinstance(adapter, Store):
+        return
+    try:
+        inspect.signature(cast("Any", adapter).read).bind(VFS_NAMESPACE, "name")
+    except ValueError:  # a compiled method that does not say what it takes
+        return
+    except (AttributeError, TypeError):
+        pass
+    else:
+        return
+    raise SettingsError(
+        f"`adapter` must be a storage backend, not {adapter!r}. Wrap a file adapter of earlier "
+        "versions: `adapter=context_chef.compat.from_vfs_adapter(…)`."
+    )
 
 
 def _check_count(name: str, value: object, *, optional: bool = False) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Generator, Iterable, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, Literal, cast
+from collections.abc import Awaitable, Container, Iterable, Sequence
+from typing import Any, Final, Literal, TypeVar, cast
 
 import msgspec
 
@@ -23,7 +22,9 @@ from context_chef.ir.blocks import (
 )
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.message import Message
-from context_chef.persistence.offloader import Offloader, OffloadResult
+from context_chef.persistence.offloader import Offloader
+
+T = TypeVar("T")
 
 STORE_TOOLS: Final = frozenset(
     {"context", "recall_context", "create_memory", "modify_memory", "new_context", "memory"}
@@ -137,9 +138,8 @@ class _Pass:
         if not texts or any(block.signature is not None for block in texts):
             return message
         text = message.text
-        result: OffloadResult | None = None
-        with self._tolerating("result", len(text), tool):
-            result = await self._offloader.offload(text, tool=tool, only_if_shorter=True)
+        work = self._offloader.offload(text, tool=tool, only_if_shorter=True)
+        result = await self._tried(work, "result", len(text), tool)
         if result is None or result.uri is None:
             return message
         self._note("result", result.uri, len(text), tool)
@@ -173,16 +173,15 @@ class _Pass:
 
     async def _value(self, value: Any, limit: int, tool: str, *, depth: int) -> Any:
         if isinstance(value, str) and len(value) > limit:
-            result: OffloadResult | None = None
-            with self._tolerating("argument", len(value), tool):
-                result = await self._offloader.offload(
-                    value,
-                    threshold=limit,
-                    head_chars=200,
-                    tail_chars=200,
-                    noun="Argument",
-                    only_if_shorter=True,
-                )
+            work = self._offloader.offload(
+                value,
+                threshold=limit,
+                head_chars=200,
+                tail_chars=200,
+                noun="Argument",
+                only_if_shorter=True,
+            )
+            result = await self._tried(work, "argument", len(value), tool)
             if result is None or result.uri is None:
                 return value
             self._note("argument", result.uri, len(value), tool)
@@ -215,9 +214,8 @@ class _Pass:
 
     async def _stored_media(self, media: Media, data: str, size: int) -> Media | Text:
         media_type = media.media_type or "application/octet-stream"
-        uri: str | None = None
-        with self._tolerating("media", len(data), None):
-            uri = await self._offloader.keep(f"data:{media_type};base64,{data}")
+        work = self._offloader.keep(f"data:{media_type};base64,{data}")
+        uri = await self._tried(work, "media", len(data), None)
         if uri is None:
             return media
         self._note("media", uri, len(data), None)
@@ -226,13 +224,16 @@ class _Pass:
         marker = self._offloader.vocabulary.media_marker(what=what, size_bytes=size, uri=uri)
         return Text(text=marker, cache=media.cache)
 
-    @contextmanager
-    def _tolerating(
-        self, what: Literal["result", "argument", "media"], characters: int, tool: str | None
-    ) -> Generator[None]:
-        """Where that was asked for, whatever a backend raises leaves the text where it is."""
+    async def _tried(
+        self,
+        work: Awaitable[T],
+        what: Literal["result", "argument", "media"],
+        characters: int,
+        tool: str | None,
+    ) -> T | None:
+        """What the work answers; None, where that was asked for, when the store cannot take it."""
         try:
-            yield
+            return await work
         except AsyncRequiredError:
             raise
         except Exception as error:
@@ -243,6 +244,7 @@ class _Pass:
                     index=self._index, what=what, characters=characters, error=error, tool=tool
                 )
             )
+            return None
 
     def _note(
         self,

@@ -15,10 +15,11 @@ from context_chef.adaptation.profiles import profile_for
 from context_chef.bridge import settle, stepping
 from context_chef.errors import SettingsError, WindowFullError
 from context_chef.events import CompileStarted, CompressEnded, InvariantBroken
+from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
 from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.tool_changes import inline_tools, plan_tools, with_settled_changes
-from context_chef.pipeline.turn import CompileTurn, ToolResultInfo
+from context_chef.pipeline.turn import CompileTurn, Offload, ToolResultInfo
 from context_chef.pipeline.window_steps import appends, with_sent_tails
 from context_chef.placement.announcements import HANDOFF_ID, Announcement
 from context_chef.selection.compacted import (

@@ -18,6 +18,7 @@ from context_chef.ir.payload import Payload
 from context_chef.ir.transcript import Transcript
 from context_chef.ir.window import Budget, OverflowResult
 from context_chef.persistence.memory import Memory, MemoryArtifacts
+from context_chef.persistence.offload_messages import OffloadedMessages
 from context_chef.pipeline.sent_request import SentRequest, ToolChange
 from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.placement.announcements import Announcement
@@ -31,9 +32,7 @@ TailMode: TypeAlias = Literal["auto", "replace", "append"]
 ToolChanges: TypeAlias = Literal["report", "inline"]
 CacheSetting: TypeAlias = Literal["auto"] | None
 TransformToolResult: TypeAlias = Callable[[str, "ToolResultInfo"], MaybeAwaitable[str]]
-Offload: TypeAlias = Callable[
-    [tuple[Message, ...]], Awaitable[tuple[tuple[Message, ...], tuple[str, ...]]]
-]
+Offload: TypeAlias = Callable[[tuple[Message, ...]], Awaitable[OffloadedMessages]]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from context_chef.errors import (
     ConflictError,
     CorruptStoreError,
     StoreCapabilityError,
+    StoreError,
     UnknownToolError,
 )
 from context_chef.ir.tools import ToolRequest
@@ -90,9 +91,16 @@ class _Door:
             what = ", ".join(error.missing)
             return replies.error(replies.not_supported(self._place, what))
         except AddressError as error:
-            return replies.error(replies.refused_by_store(self._place, str(error)))
+            self._log(error)
+            return replies.error(replies.refused_by_store(self._place, error.told or str(error)))
         except ConflictError:
             return replies.error(replies.changed_meanwhile(self._place))
+        except StoreError as error:
+            # Its own text may name the file, which is no business of the model's.
+            self._log(error)
+            if error.told is not None:
+                return replies.error(replies.refused_by_store(self._place, error.told))
+            return replies.error(replies.failed(self._place, type(error).__name__))
         except OSError as error:
             # Only the reason: the file's place on this machine is no business of the model's.
             self._log(error)

@@ -27,8 +27,9 @@ def replace_passage(
 ) -> Edited:
     """Put `new` in the place of the only occurrence of `old`, both taken literally.
 
-    Where nothing matches as it is, `\\n` in `old` may stand for `\\r\\n`. In a text whose lines end in
-    CRLF, or where `old` matched such lines, the lines of `new` do so too. Mistakes say how often and where `old` occurs.
+    Where nothing matches as it is, `\\n` in `old` may stand for `\\r\\n`. Where the text has only
+    CRLF line ends, or `old` matched such ones, `new` gets them too. Mistakes say how often and
+    where `old` occurs.
     """
     starts = _occurrences(content, old)
     end = len(old)

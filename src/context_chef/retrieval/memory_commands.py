@@ -124,19 +124,15 @@ class MemoryCommands:
         if not self._memory.allows(target.path):
             self._refuse(target, "not-allowed")
         made = await self._memory.try_rename(location.path, target.path, hook_errors="log")
-        if isinstance(made, MemoryEntry):
-            return replies.renamed(location.address, target.address)
-        match made:
-            case "exists":
-                raise Mistake(replies.already_exists(target.address, "rename"))
-            case "absent":
-                raise _not_found(location)
-            case "changed":
-                raise Mistake(replies.changed_meanwhile(location.address))
-            case "kept":
-                return replies.kept_after_rename(location.address, target.address)
-            case _:
-                self._refuse(target, made)
+        if made == "kept":
+            return replies.kept_after_rename(location.address, target.address)
+        if made == "changed":
+            raise Mistake(replies.changed_meanwhile(location.address))
+        if made == "exists":
+            raise Mistake(replies.already_exists(target.address, "rename"))
+        if not isinstance(made, MemoryEntry):
+            self._refuse(location if made == "absent" else target, made)
+        return replies.renamed(location.address, target.address)
 
     async def check(self, location: Location, *, existing: bool = True) -> None:
         """Refuse a key that is not allowed or, for a change, is not there."""

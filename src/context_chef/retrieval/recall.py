@@ -10,6 +10,7 @@ from context_chef.prompts.store import RECALL_DESCRIPTION, RECALL_URI
 from context_chef.retrieval.arguments import BLANKS
 
 RECALL_TOOL_NAME: Final = "recall_context"
+_SEPARATOR: Final = "\n\n"
 
 
 def get_recall_tool_definition() -> dict[str, Any]:
@@ -28,16 +29,27 @@ def get_recall_tool_definition() -> dict[str, Any]:
 def render_recalled_content(stored: str) -> str:
     """An archived span as a transcript; every other text untouched."""
     messages = _archived_messages(stored)
-    if messages is None:
-        return stored
+    return stored if messages is None else _SEPARATOR.join(_rendered_parts(messages))
+
+
+def line_of_message(stored: str, position: int) -> int | None:
+    """The line of the transcript where the message at that position (from 0) begins, from 1."""
+    messages = _archived_messages(stored)
+    if messages is None or not 0 <= position < len(messages):
+        return None
+    before = _SEPARATOR.join(_rendered_parts(messages)[: position + 1])
+    return (before + _SEPARATOR).count("\n") + 1
+
+
+def _rendered_parts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The heading, then each message."""
     names: dict[Any, str] = {}
     for message in messages:
         for call in _calls(message):
             names[_hashable(call.get("id"))] = _call_name(call)
     noun = "message" if len(messages) == 1 else "messages"
-    parts = [f"[archived span — {len(messages)} {noun}]"]
-    parts += [_render(message, names) for message in messages]
-    return "\n\n".join(parts)
+    heading = f"[archived span — {len(messages)} {noun}]"
+    return [heading, *(_render(message, names) for message in messages)]
 
 
 def _archived_messages(stored: str) -> list[Mapping[str, Any]] | None:

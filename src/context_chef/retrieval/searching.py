@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
+from context_chef.errors import CorruptStoreError
 from context_chef.persistence.backend import SearchHit, StoredEntry
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.ranking import rank
@@ -13,9 +14,12 @@ from context_chef.prompts import replies
 from context_chef.retrieval.arguments import Mistake
 from context_chef.retrieval.location import Location, Part
 from context_chef.retrieval.policy import ContextToolConfig
+from context_chef.retrieval.recall import line_of_message
 
 _MARGIN: Final = 40
 _NO_CAP: Final = 1_000_000
+_Lines: TypeAlias = dict[tuple[str, int | None], int | None]
+"""Where a message of an archived span begins in a view of it."""
 _BLANKS: Final = re.compile(r"\s+")
 
 
@@ -35,7 +39,12 @@ async def search_namespace(
         hits = await view.search(query, prefix=location.path, limit=limit + 1, offset=offset)
     else:
         hits = rank(await view.entries(location.path), query, limit=limit + 1, offset=offset)
-    return _answer(hits, location, query, offset, limit)
+    lines: _Lines = {
+        (hit.path, hit.message): await _line_of(view, hit.path, hit.message)
+        for hit in hits[:limit]
+        if hit.message is not None
+    }
+    return _answer(hits, location, query, offset, limit, lines)
 
 
 def search_entries(
@@ -69,21 +78,38 @@ def _page(part: Part | None, config: ContextToolConfig) -> tuple[int, int]:
     return offset, limit
 
 
+async def _line_of(view: NamespaceView, path: str, message: int) -> int | None:
+    """Where a view of the archived span shows that message; None when the span is unreadable."""
+    try:
+        entry = await view.get(path, touch=False)
+    except CorruptStoreError:
+        return None
+    return None if entry is None else line_of_message(entry.content, message)
+
+
 def _answer(
-    hits: Sequence[SearchHit], location: Location, query: str, offset: int, limit: int
+    hits: Sequence[SearchHit],
+    location: Location,
+    query: str,
+    offset: int,
+    limit: int,
+    lines: _Lines | None = None,
 ) -> str:
     if not hits:
         return replies.no_matches(query, location.address)
-    rows = [_row(hit, location) for hit in hits[:limit]]
+    known = lines or {}
+    rows = [_row(hit, location, known.get((hit.path, hit.message))) for hit in hits[:limit]]
     more = None if len(hits) > limit else 0
     return replies.matches(query, location.address, rows, first=offset + 1, more=more)
 
 
-def _row(hit: SearchHit, location: Location) -> str:
+def _row(hit: SearchHit, location: Location, line: int | None) -> str:
+    """Address and snippet. An archived message is given by the line that a view begins it at."""
     address = Location(ns=location.ns, path=hit.path).address
     if hit.message is not None:
         role = f", {hit.role}" if hit.role else ""
-        address = f"{address} (message {hit.message + 1}{role})"
+        start = "" if line is None else f"#L{line}"
+        address = f"{address}{start} (message {hit.message + 1}{role})"
     elif hit.line is not None and hit.line > 1:
         address = f"{address}#L{hit.line}"
     return f"{address}: {hit.snippet}" if hit.snippet else address
