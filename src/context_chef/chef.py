@@ -259,10 +259,14 @@ class ContextChef:
         """Whether this call may run, with the reason when not. Never changes what is compiled.
 
         `call` is one call of a provider's answer, in the forms of `handle_tool`. A call without a
-        usable name, which a model may well send, is refused like a blocked one. Raises InputError
-        for what is no call at all.
+        usable name, which a model may well send, and what is no call at all may not run either:
+        the reason says what a call is. Only a blocked call is an event.
         """
-        verdict = self._wiring.pruner.check_tool_call(read_tool_call(call))
+        try:
+            request = read_tool_call(call)
+        except InputError as error:
+            return ToolVerdict(allowed=False, reason=str(error))
+        verdict = self._wiring.pruner.check_tool_call(request)
         if verdict.blocked:
             await self._parts.emitter.emit(ToolBlocked(name=verdict.name or ""))
         return verdict

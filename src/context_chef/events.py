@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, 
 import msgspec
 
 from context_chef.bridge import MaybeAwaitable, settle
-from context_chef.errors import AsyncRequiredError, SettingsError, nearest
+from context_chef.errors import AsyncRequiredError, SettingsError, nearest, shown
 from context_chef.ir.message import Message
 
 
@@ -156,6 +156,10 @@ class Emitter:
     def on(self, event: type[Event] | str, observer: Observer) -> Unsubscribe:
         """Watch `event` from now on. The same function counts once. Answers the way off."""
         topic = topic_of(event)
+        if not callable(cast(Any, observer)):
+            raise SettingsError(
+                f"An observer of `{topic}` is a function of the event, not {shown(observer)}."
+            )
         observers = self._observers.setdefault(topic, [])
         if observer not in observers:
             observers.append(observer)
@@ -225,7 +229,9 @@ def topic_of(event: type[Event] | str) -> str:
         if event not in EVENTS:
             raise SettingsError(f"There is no event {event!r}. {nearest(event, EVENTS)}")
         return event
-    return event.topic
+    if isinstance(cast(Any, event), type) and issubclass(event, Event) and event is not Event:
+        return event.topic
+    raise SettingsError(f"An event is one of the classes or its name, not {shown(event)}.")
 
 
 def _takes_two(observer: Observer) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from context_chef.bridge import MaybeAwaitable
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.ir.message import Message
 from context_chef.ir.window import Budget, OverflowResult
 
@@ -107,6 +107,10 @@ class SlotBoard:
     def use(self, slot: Slot[Any, Any] | str, handler: Handler) -> Callable[[], None]:
         """Take part from the next compile on. Answers the way off."""
         name = slot_name(slot)
+        if not callable(cast(Any, handler)):
+            raise SettingsError(
+                f"A handler of `{name}` is a function of its context, not {shown(handler)}."
+            )
         self._handlers[name].append(handler)
         return lambda: self.unuse(name, handler)
 
@@ -132,4 +136,6 @@ def slot_name(slot: Slot[Any, Any] | str) -> str:
         if name not in SLOTS:
             raise SettingsError(f"There is no slot {slot!r}. {nearest(name, SLOTS)}")
         return name
-    return slot.name
+    if isinstance(cast(Any, slot), Slot):
+        return slot.name
+    raise SettingsError(f"A slot is one of the constants or its name, not {shown(slot)}.")

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn, cast
 
 import msgspec
 
-from context_chef.ir.frozen import freeze, thaw
+from context_chef.ir.frozen import MAX_DEPTH, freeze, thaw
 
 RAW_ARGUMENTS: Final = "raw_arguments"
 """Under this key stands argument text that is no JSON object, word for word."""
@@ -45,7 +45,9 @@ def parse_json(text: str) -> Any:
             value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
-    return thaw(freeze(value)) if "\\u" in text else value
+    if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+        return thaw(freeze(value))
+    return value
 
 
 def _refuse(name: str) -> NoReturn:

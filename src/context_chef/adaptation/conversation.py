@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import dataclasses
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import date, time
 from enum import Enum
 from typing import Any, Self, cast
 
 import msgspec
 
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
-from context_chef.ir.frozen import EMPTY, FrozenDict, frozen, thaw
+from context_chef.ir.frozen import EMPTY, FrozenDict, deeper, frozen, in_order, json_scalar, thaw
 from context_chef.ir.message import Message
+from context_chef.ir.text import clean_text
 from context_chef.ir.tools import ToolDefinition
 
 
@@ -58,33 +60,48 @@ def plain(value: Any, *, path: str = "$") -> Any:
     """JSON-like data of anything an SDK hands out or takes; always an independent copy.
 
     Pydantic models give what was set on them under their wire names, google-genai types everything
-    that is not None; bytes become base64 text, enums their value, dates ISO text, iterables lists.
-    Raises InputError naming the place of a value that JSON has no form for.
+    that is not None; bytes become base64 text, enums their value, dates ISO text, iterables lists
+    (sets in an order of their own). Texts are what every encoder takes. Raises InputError naming
+    the place of a value that JSON has no form for, or that is nested too deeply.
     """
-    if value is None or isinstance(value, (bool, int, float)) or type(value) is str:
+    return _plain(value, path, 0)
+
+
+def _plain(value: Any, path: str, depth: int) -> Any:
+    kind: Any = type(value)
+    if kind is str:
+        return clean_text(value)
+    if value is None or kind is bool:
         return value
     if isinstance(value, Enum):
-        return plain(value.value, path=path)
-    if isinstance(value, str):
-        return str(value)
+        return _plain(value.value, path, depth)
+    if isinstance(value, (str, int, float)):
+        return json_scalar(value, path=path)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(cast(bytes, value)).decode("ascii")
+    inner = deeper(depth, path)
     if isinstance(value, Mapping):
         items = cast(Mapping[Any, Any], value)
-        return {str(key): plain(item, path=f"{path}.{key}") for key, item in items.items()}
+        return {
+            clean_text(key if isinstance(key, str) else str(key)): _plain(
+                item, f"{path}.{key}", inner
+            )
+            for key, item in items.items()
+        }
     if callable(getattr(value, "model_dump", None)) and not isinstance(value, type):
-        return plain(_dumped(value), path=path)
+        return _plain(_dumped(value), path, inner)
     if isinstance(value, msgspec.Struct):
-        return plain(msgspec.to_builtins(value), path=path)
+        return _plain(msgspec.to_builtins(value), path, inner)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return {f.name: plain(getattr(value, f.name), path=f"{path}.{f.name}") for f in fields}
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: _plain(getattr(value, name), f"{path}.{name}", inner) for name in names}
     if isinstance(value, (date, time)):
         return value.isoformat()
     if isinstance(value, Iterable):
         members = enumerate(cast(Iterable[Any], value))
-        return [plain(item, path=f"{path}[{index}]") for index, item in members]
-    raise InputError(f"{value!r} has no form in JSON.", path=path)
+        found = [_plain(item, f"{path}[{index}]", inner) for index, item in members]
+        return in_order(found) if isinstance(value, AbstractSet) else found
+    raise InputError(f"{shown(value)} has no form in JSON.", path=path)
 
 
 def _dumped(model: Any) -> Any:

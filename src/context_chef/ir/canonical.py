@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, cast
 
 import msgspec
 
-from context_chef.ir.frozen import thaw
+from context_chef.ir.frozen import in_order, thaw
 
 
 def canonical_json(value: Any) -> str:
     """Compact JSON with keys sorted by code point, non-ASCII unescaped."""
     return json.dumps(
-        msgspec.to_builtins(value),
+        builtin_form(value),
         ensure_ascii=False,
         separators=(",", ":"),
         sort_keys=True,
@@ -45,4 +47,43 @@ def order_keys(value: Any) -> Any:
 
 def stringify_payload(value: Any) -> str:
     """Any payload as compact JSON text with its keys in code-point order."""
-    return compact_json(order_keys(thaw(msgspec.to_builtins(value))))
+    return compact_json(order_keys(thaw(builtin_form(value))))
+
+
+def builtin_form(value: Any, **options: Any) -> Any:
+    """`msgspec.to_builtins` with the members of every set in an order that is always the same."""
+    return _sets_in_order(value, msgspec.to_builtins(value, **options))
+
+
+def _sets_in_order(value: Any, plain: Any) -> Any:
+    """`plain`, which was made of `value`, with what was a set in there put in order."""
+    if isinstance(plain, list):
+        items = cast(list[Any], plain)
+        members = list(cast(Any, value)) if _has_members(value, len(items)) else items
+        done = [_sets_in_order(one, two) for one, two in zip(members, items, strict=True)]
+        return in_order(done) if isinstance(value, AbstractSet) else done
+    if isinstance(plain, dict):
+        fields = cast(dict[str, Any], plain)
+        origin = _origins(value, fields)
+        return {key: _sets_in_order(origin(key), item) for key, item in fields.items()}
+    return plain
+
+
+def _has_members(value: Any, count: int) -> bool:
+    return isinstance(value, (list, tuple, AbstractSet)) and len(cast(Any, value)) == count
+
+
+def _origins(value: Any, plain: dict[str, Any]) -> Callable[[str], Any]:
+    """Where the value of a field was, by its name in the plain form."""
+    if isinstance(value, msgspec.Struct):
+        encoded = dict(zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True))
+        return lambda key: getattr(value, encoded.get(key, key), None)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        value = dump(mode="python")
+    elif dataclasses.is_dataclass(value):
+        return lambda key: getattr(value, key, None)
+    if isinstance(value, Mapping) and len(cast(Any, value)) == len(plain):
+        same = dict(zip(plain, cast(Mapping[Any, Any], value).values(), strict=True))
+        return same.get
+    return lambda key: None

@@ -14,8 +14,10 @@ from typing_extensions import override
 from context_chef.errors import InputError, shown
 from context_chef.ir.text import clean_text
 
-MAX_DEPTH: Final = 200
-"""How deep JSON-like values may be nested: every encoder and reader takes that much."""
+MAX_DEPTH: Final = 90
+"""How deep JSON-like values may be nested: with what goes around them, providers take no more."""
+_MAX_BITS: Final = 10_000
+"""Larger integers cannot be written as digits everywhere."""
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -137,7 +139,7 @@ class _Checked(FrozenDict):
 
 
 def _freeze(value: Any, depth: int) -> Any:
-    kind = type(value)
+    kind: Any = type(value)
     if kind is str:
         return clean_text(value)
     if value is None or kind is int or kind is bool or kind is float:
@@ -145,26 +147,26 @@ def _freeze(value: Any, depth: int) -> Any:
     if isinstance(value, (FrozenDict, FrozenList)):
         return cast(Any, value)
     if isinstance(value, Mapping):
-        inner = _deeper(depth, "$")
+        inner = deeper(depth)
         items = cast(Mapping[Any, Any], value)
         return FrozenDict({_key(key): _freeze(item, inner) for key, item in items.items()})
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview)):
-        inner = _deeper(depth, "$")
+        inner = deeper(depth)
         return FrozenList([_freeze(item, inner) for item in cast(Sequence[Any], value)])
     if isinstance(value, AbstractSet):
-        inner = _deeper(depth, "$")
+        inner = deeper(depth)
         return FrozenList(in_order([_freeze(item, inner) for item in cast(Any, value)]))
     return _plain_scalar(value)
 
 
 def _checked(value: Any, path: str, depth: int) -> Any:
-    kind = type(value)
+    kind: Any = type(value)
     if kind is str:
         return clean_text(value)
-    if value is None or kind is int or kind is bool or kind is _Checked:
+    if value is None or kind is bool:
         return value
     if isinstance(value, Mapping):
-        inner = _deeper(depth, path)
+        inner = deeper(depth, path)
         items = cast(Mapping[Any, Any], value)
         return _Checked(
             {
@@ -175,7 +177,7 @@ def _checked(value: Any, path: str, depth: int) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise InputError("JSON has no bytes; give them as text (base64, say).", path=path)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        inner = _deeper(depth, path)
+        inner = deeper(depth, path)
         return FrozenList(
             [
                 _checked(item, f"{path}[{index}]", inner)
@@ -183,20 +185,25 @@ def _checked(value: Any, path: str, depth: int) -> Any:
             ]
         )
     if isinstance(value, AbstractSet):
-        inner = _deeper(depth, path)
+        inner = deeper(depth, path)
         return FrozenList(in_order([_checked(item, path, inner) for item in cast(Any, value)]))
     if isinstance(value, msgspec.Struct):
         return _checked(msgspec.to_builtins(value), path, depth)
-    scalar = _plain_scalar(value)
-    if isinstance(scalar, float):
-        if math.isfinite(scalar):
-            return scalar
-        raise InputError(f"JSON has no number {scalar!r}; leave it out, or give null.", path=path)
-    if isinstance(scalar, (str, int)):
-        return scalar
-    if isinstance(scalar, Enum):
-        return _checked(scalar.value, path, depth)
+    if isinstance(value, (str, int, float)):
+        return json_scalar(value, path=path)
+    if isinstance(value, Enum):
+        return _checked(value.value, path, depth)
     raise InputError(f"{shown(value)} has no form in JSON; give plain data.", path=path)
+
+
+def json_scalar(value: str | float, *, path: str = "$") -> str | float:
+    """The text or number as a plain one. Raises InputError for what JSON cannot write down."""
+    scalar = _plain_scalar(value)
+    if isinstance(scalar, float) and not math.isfinite(scalar):
+        raise InputError(f"JSON has no number {scalar!r}; leave it out, or give null.", path=path)
+    if isinstance(scalar, int) and scalar.bit_length() > _MAX_BITS:
+        raise InputError("the number has too many digits for a request.", path=path)
+    return scalar
 
 
 def in_order(values: list[Any]) -> list[Any]:
@@ -233,7 +240,8 @@ def _json_key(key: Any, path: str) -> str:
     raise InputError(f"JSON has texts as keys, not {shown(key)}.", path=path)
 
 
-def _deeper(depth: int, path: str) -> int:
+def deeper(depth: int, path: str = "$") -> int:
+    """One level further down. Raises InputError beyond `MAX_DEPTH`, as in a value in itself."""
     if depth >= MAX_DEPTH:
         if len(path) > 60:
             path = f"{path[:60]}…"

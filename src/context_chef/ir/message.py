@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias, cast
 
 import msgspec
 
@@ -162,12 +162,13 @@ def blocks_of(content: Content) -> tuple[Block, ...]:
         return (Text(text=content),) if content else ()
     if isinstance(content, BLOCK_TYPES):
         return (content,)
-    if not isinstance(content, Iterable) or isinstance(content, (bytes, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+    given: Any = content  # callers are not all typed
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
         raise InputError(
-            f"content is text, a block or a list of blocks, not {shown(content)}.",
+            f"content is text, a block or a list of blocks, not {shown(cast(Any, given))}.",
             path="$.content",
         )
-    blocks = tuple(content)
+    blocks = tuple(cast("Iterable[Block]", given))
     _check_blocks(blocks)
     return blocks
 

@@ -57,8 +57,11 @@ _BLOCK_DECODER: Final = msgspec.json.Decoder(Block)
 T = TypeVar("T")
 
 
-def read_messages(rows: object, *, path: str = "$") -> tuple[Message, ...]:
-    """Messages of messages and plain mappings alike. Raises InputError naming index and field."""
+def read_messages(rows: object, *, path: str = "$", start: int = 0) -> tuple[Message, ...]:
+    """Messages of messages and plain mappings alike. Raises InputError naming index and field.
+
+    `start` is the index of the first.
+    """
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
         raise InputError(
             f"a list of messages was expected, not {type(cast(object, rows)).__name__}; "
@@ -67,7 +70,7 @@ def read_messages(rows: object, *, path: str = "$") -> tuple[Message, ...]:
         )
     return tuple(
         read_message(row, path=f"{path}[{index}]")
-        for index, row in enumerate(cast(Iterable[MessageLike], rows))
+        for index, row in enumerate(cast(Iterable[MessageLike], rows), start)
     )
 
 
@@ -137,7 +140,7 @@ class _RowReader:
     def _role(self) -> tuple[Role, dict[str, Any]]:
         role = self._row.get("role")
         if isinstance(role, str) and role in ROLES:
-            return cast(Role, role), {}
+            return role, {}
         if isinstance(role, str) and role in _ROLE_ALIASES:
             native = {"openai": {"role": role}} if role == "developer" else {}
             return _ROLE_ALIASES[role], native
@@ -238,7 +241,7 @@ class _RowReader:
         raise InputError(f"a part of type {shown(kind)} is not known here.", path=f"{where}.type")
 
     def _audio_part(self, part: Mapping[str, Any], where: str) -> Media:
-        given: object = part.get("input_audio")
+        given: Any = part.get("input_audio")
         audio = cast(Mapping[str, Any], given if isinstance(given, Mapping) else {})
         data, format = audio.get("data", ""), audio.get("format", "wav")
         if not isinstance(given, Mapping) or not isinstance(data, str):

@@ -62,7 +62,7 @@ def _tags(value: Any) -> tuple[str, ...]:
         tags = cast("list[Any]", freeze_json(value, path="$.tags"))
         if all(isinstance(tag, str) for tag in tags):
             return tuple(tags)
-    raise InputError(f"tags are a list of texts, not {shown(value)}.", path="$.tags")
+    raise InputError(f"tags are a list of texts, not {shown(cast(Any, value))}.", path="$.tags")
 
 
 class ToolRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from context_chef.errors import ContextChefError
 from context_chef.pipeline import hard_window, history_steps, payload_steps, window_steps
 from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.stages import STAGES
@@ -34,13 +35,30 @@ async def run_stages(turn: CompileTurn) -> None:
     wherever something waits.
     """
     watchers = tuple(turn.parts.watchers)
-    if watchers:
-        await _watched(turn, watchers)
-        return
-    for stage in STAGES:
-        await STEPS[stage.name](turn)
-        if stage.waits:
-            raise_if_cancelled(turn.inputs.signal)
+    try:
+        if watchers:
+            await _watched(turn, watchers)
+            return
+        for stage in STAGES:
+            await STEPS[stage.name](turn)
+            if stage.waits:
+                raise_if_cancelled(turn.inputs.signal)
+    except RuntimeError as error:
+        # Python shows a StopIteration that leaves a coroutine as a RuntimeError without a name.
+        if not isinstance(error.__cause__, (StopIteration, StopAsyncIteration)):
+            raise
+        raise ContextChefError(
+            f"`{_raised_in(error.__cause__)}` raised {error.__cause__!r} in the compile; let it "
+            "answer a value instead, as with `next(items, None)`."
+        ) from error
+
+
+def _raised_in(error: BaseException) -> str:
+    """The function that an error comes from."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "a handler" if trace is None else trace.tb_frame.f_code.co_qualname
 
 
 async def _watched(turn: CompileTurn, watchers: Sequence[CompileWatcher]) -> None:

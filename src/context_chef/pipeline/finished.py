@@ -17,7 +17,7 @@ from context_chef.adaptation.read_responses import from_openai_responses
 from context_chef.adaptation.sendable import make_sendable
 from context_chef.adaptation.wire_rules import Fault, check_payload
 from context_chef.bridge import settle
-from context_chef.errors import ContextChefError
+from context_chef.errors import ContextChefError, InputError, shown
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.payload import Payload
@@ -49,7 +49,13 @@ def body_of(target: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _gemini_body(arguments: Mapping[str, Any]) -> dict[str, Any]:
     given = plain(arguments)
-    config = cast(dict[str, Any], given.pop("config", {}))
+    config = given.pop("config", None) or {}
+    if not isinstance(config, dict):
+        raise InputError(
+            f"`config` is a mapping or a `GenerateContentConfig`, not {shown(config)}.",
+            path="$.config",
+        )
+    config = cast(dict[str, Any], config)
     body = cast(dict[str, Any], given)
     system = config.pop("system_instruction", config.pop("systemInstruction", None))
     if system is not None:

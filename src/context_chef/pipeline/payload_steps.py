@@ -11,7 +11,7 @@ from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
 from context_chef.adaptation.sendable import make_sendable
 from context_chef.adaptation.tools import convert_tools
 from context_chef.bridge import settle
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.events import CompileDone, Repaired
 from context_chef.ir.blocks import Provider
 from context_chef.ir.frozen import thaw
@@ -19,6 +19,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.payload import CompileMeta, Payload
 from context_chef.pipeline import finished, reporting
 from context_chef.pipeline.binding import bind_thinking
+from context_chef.pipeline.foreign_hands import hold_to_json
 from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.pipeline.window_steps import appends
@@ -49,6 +50,7 @@ async def adapt(turn: CompileTurn) -> None:
         context = AfterAdapt(payload=cast(Payload, turn.payload), target=turn.target_name)
         for handler in handlers:
             await settle(handler(context))
+            hold_to_json(context.payload, turn.target_name, handler)
         await finished.mend_what_handlers_left(turn)
     for repair in turn.repairs:
         await turn.emit(Repaired(rule=repair.rule, where=repair.where, message=repair.message))
@@ -119,10 +121,11 @@ async def _adapt_custom(turn: CompileTurn) -> None:
     answer = await settle(turn.adapter.compile(turn.messages))
     if not isinstance(answer, Mapping):
         raise SettingsError(
-            f"The adapter {turn.target_name!r} answered {answer!r}; `compile(messages)` has to "
-            "answer a mapping."
+            f"The adapter {turn.target_name!r} answered {shown(answer)}; `compile(messages)` has "
+            "to answer a mapping."
         )
     arguments = dict(cast(Mapping[str, Any], answer))
+    hold_to_json(arguments, turn.target_name, turn.adapter)
     if turn.inputs.tools:
         arguments["tools"] = [msgspec.to_builtins(tool) for tool in turn.inputs.tools]
     turn.payload = _payload(turn, arguments)

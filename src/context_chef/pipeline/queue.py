@@ -9,9 +9,13 @@ from collections.abc import AsyncGenerator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from typing import Final
 
 from context_chef.bridge import stepping
 from context_chef.errors import ContextChefError
+
+_DEEPEST: Final = 16
+"""How deep compiles may stand in each other's handlers."""
 
 
 class _Running:
@@ -31,20 +35,32 @@ class CompileQueue:
         self._waiting: deque[tuple[Future[_Running], int]] = deque()
         # A handler's own tasks inherit it, so that nesting is known from who asks, not from when.
         self._mine: ContextVar[_Running | None] = ContextVar("running_compile", default=None)
+        self._depth: ContextVar[int] = ContextVar("compiles_around", default=0)
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[bool]:
         """Wait for one's turn. Yields whether this is a nested compile."""
         outer = self._mine.get()
         if outer is not None and outer.active:
-            yield True
+            depth = self._depth.get() + 1
+            if depth > _DEEPEST:
+                raise ContextChefError(
+                    f"A handler compiles its own chef, {_DEEPEST} compiles deep and without an "
+                    "end: the inner compile runs the same handlers. Give the handler a way out, "
+                    "or compile a `fork()`, which has no handlers."
+                )
+            token = self._depth.set(depth)
+            try:
+                yield True
+            finally:
+                self._depth.reset(token)
             return
         running = await self._acquire()
-        token = self._mine.set(running)
+        mine = self._mine.set(running)
         try:
             yield False
         finally:
-            self._mine.reset(token)
+            self._mine.reset(mine)
             running.active = False
             self._release()
 

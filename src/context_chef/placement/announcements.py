@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
+from context_chef.ir.text import clean_text
 from context_chef.prompts.xml import escape_attribute, fence
 
 Channel: TypeAlias = Literal["auto", "system", "user_tail"]
@@ -26,7 +27,11 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
 def announcement(id: str, content: str, channel: str = "auto") -> Announcement:
     """A checked announcement. Raises SettingsError for an unknown channel or an empty id."""
     if channel not in CHANNELS:
-        raise SettingsError(f"`channel` cannot be {channel!r}. {nearest(channel, CHANNELS)}")
+        raise SettingsError(f"`channel` cannot be {shown(channel)}. {nearest(channel, CHANNELS)}")
+    for field, words in (("id", id), ("content", content)):
+        if not isinstance(cast(Any, words), str):
+            raise SettingsError(f"An announcement's `{field}` has to be text, not {shown(words)}.")
+    id, content = clean_text(id), clean_text(content)
     if not id:
         raise SettingsError("An announcement needs an `id`, so that it can be retracted.")
     return Announcement(id=id, content=content, channel=channel)

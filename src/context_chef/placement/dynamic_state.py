@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 from typing_extensions import is_typeddict
 
-from context_chef.errors import InputError, MissingExtraError, SettingsError, nearest
+from context_chef.errors import (
+    ContextChefError,
+    InputError,
+    MissingExtraError,
+    SettingsError,
+    nearest,
+    shown,
+)
 from context_chef.ir.blocks import Text
-from context_chef.ir.frozen import freeze
+from context_chef.ir.canonical import builtin_form
+from context_chef.ir.frozen import freeze_json, json_scalar
 from context_chef.ir.message import Message
 from context_chef.prompts.placement import STATE_HEADING
 from context_chef.prompts.xml import object_to_xml
@@ -48,9 +56,12 @@ def dynamic_state(schema: Any, value: Any, *, placement: str = "last_user") -> D
         raise SettingsError(
             f"`placement` cannot be {placement!r}. {nearest(placement, PLACEMENTS)}"
         )
-    checked = _builtins(_check(schema, value))
+    try:
+        checked = freeze_json(_builtins(_check(schema, value)))
+    except RecursionError as error:
+        raise InputError("the state is nested too deeply, or inside itself.") from error
     return DynamicState(
-        value=freeze(checked),
+        value=checked,
         placement=placement,
         xml=object_to_xml(checked, ROOT),
     )
@@ -81,17 +92,20 @@ def _check(schema: Any, value: Any) -> Any:
         return _call(kind, value)
     raise SettingsError(
         f"A state is checked by a model, a dataclass, a TypedDict, a JSON Schema or a function, "
-        f"not by {schema!r}."
+        f"not by {shown(schema)}."
     )
 
 
 def _call(check: Callable[[Any], Any], value: Any) -> Any:
     try:
         return check(value)
-    except ValueError as error:
+    except ContextChefError:
+        raise
+    except (ValueError, TypeError, AssertionError) as error:
         errors = getattr(error, "errors", None)
         if not callable(errors):
-            raise
+            said = str(error) or type(error).__name__
+            raise InputError(f"the state does not fit: {said}.") from error
         first = cast(list[dict[str, Any]], errors())[0]
         path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
         raise InputError(f"the state does not fit: {first['msg']}.", path=path) from error
@@ -104,6 +118,8 @@ def _check_json_schema(schema: Mapping[str, Any], value: Any) -> None:
         raise MissingExtraError("Checking state against a JSON Schema", "schema") from error
     try:
         jsonschema.validate(_builtins(value), dict(schema))
+    except jsonschema.SchemaError as error:
+        raise SettingsError(f"The state's `schema` is no JSON Schema: {error.message}.") from error
     except jsonschema.ValidationError as error:
         raise InputError(
             f"the state does not fit: {error.message}.", path=error.json_path
@@ -111,12 +127,14 @@ def _check_json_schema(schema: Mapping[str, Any], value: Any) -> None:
 
 
 def _builtins(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json")
-    plain = msgspec.to_builtins(
-        value, str_keys=True, enc_hook=_foreign, builtin_types=(bytes, bytearray, memoryview)
-    )
+    try:
+        plain = builtin_form(
+            value, str_keys=True, enc_hook=_foreign, builtin_types=(bytes, bytearray, memoryview)
+        )
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the state is not JSON-like: {error}.") from error
     _refuse_bytes(plain, "$")
     return plain
 
@@ -143,6 +161,10 @@ def _foreign(value: Any) -> Any:
         return dump(mode="json")
     if isinstance(value, Mapping):
         return dict(cast(Mapping[str, Any], value))
+    if isinstance(value, (str, int, float)):
+        return json_scalar(value)
+    if isinstance(value, Sequence):
+        return list(cast(Sequence[Any], value))
     raise InputError(
         "a state holds JSON-like values, dates, dataclasses and models, not "
         f"{type(value).__name__}."

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.ir.blocks import Text
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import read_messages
+from context_chef.ir.text import clean_text
 from context_chef.prompts.guardrails import output_contract
 
 GuardrailPlacement: TypeAlias = Literal["system", "last_user"]
@@ -22,6 +23,10 @@ class EnforceXML:
     output_tag: str
 
     def __post_init__(self) -> None:
+        tag: Any = self.output_tag  # callers are not all typed
+        if not isinstance(tag, str):
+            raise SettingsError(f"`enforce_xml.output_tag` is a tag's name, not {shown(tag)}.")
+        object.__setattr__(self, "output_tag", clean_text(tag))
         if not self.output_tag.strip():
             raise SettingsError("`enforce_xml.output_tag` must name a tag, not be blank.")
 
@@ -39,6 +44,16 @@ class Guardrails:
     placement: GuardrailPlacement = "system"
 
     def __post_init__(self) -> None:
+        enforce, prefill = cast(Any, self.enforce_xml), cast(Any, self.prefill)
+        if enforce is not None and not isinstance(enforce, EnforceXML):
+            raise SettingsError(
+                "`enforce_xml` is a mapping with `output_tag`, as in {'output_tag': 'answer'}, "
+                f"not {shown(enforce)}."
+            )
+        if prefill is not None:
+            if not isinstance(prefill, str):
+                raise SettingsError(f"`prefill` is text or None, not {shown(prefill)}.")
+            object.__setattr__(self, "prefill", clean_text(prefill))
         if self.placement not in ("system", "last_user"):
             raise SettingsError(
                 f"`placement` cannot be {self.placement!r}. "
@@ -75,6 +90,11 @@ def guardrails(options: Guardrails | Mapping[str, Any] | None) -> Guardrails | N
     """Guardrails of the dataclass or an equal mapping. Raises SettingsError for unknown names."""
     if options is None or isinstance(options, Guardrails):
         return options
+    if not isinstance(cast(Any, options), Mapping):
+        raise SettingsError(
+            "Guardrails are a mapping of `enforce_xml`, `prefill` and `placement`, or None, not "
+            f"{shown(options)}."
+        )
     known = ("enforce_xml", "prefill", "placement")
     for name in options:
         if name not in known:
@@ -83,7 +103,7 @@ def guardrails(options: Guardrails | Mapping[str, Any] | None) -> Guardrails | N
     if isinstance(enforce, Mapping):
         fields = cast(Mapping[str, Any], enforce)
         if set(fields) != {"output_tag"}:
-            raise SettingsError(f"`enforce_xml` takes `output_tag`, not {sorted(fields)!r}.")
+            raise SettingsError(f"`enforce_xml` takes `output_tag`, not {shown(list(fields))}.")
         enforce = EnforceXML(output_tag=fields["output_tag"])
     return Guardrails(
         enforce_xml=cast(EnforceXML | None, enforce),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
-from context_chef.errors import InputError, SettingsError, SkillError, nearest
+from context_chef.errors import InputError, SettingsError, SkillError, nearest, shown
 from context_chef.ir.frozen import EMPTY, FrozenDict, frozen, thaw
 from context_chef.ir.text import clean_text
 
@@ -58,7 +58,7 @@ def read_skill(value: SkillLike, *, path: str = "$") -> Skill:
     if isinstance(value, Skill):
         return value
     if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
-        raise InputError(f"A skill is a `Skill` or a mapping, not {value!r}.", path=path)
+        raise InputError(f"A skill is a `Skill` or a mapping, not {shown(value)}.", path=path)
     fields: dict[str, Any] = {}
     for key, item in value.items():
         field = _SPELLINGS.get(key, key)
@@ -83,7 +83,7 @@ def _names(value: Any, *, path: str) -> tuple[str, ...]:
         names = cast(Sequence[Any], value)
         if all(isinstance(name, str) for name in names):
             return tuple(names)
-    raise InputError(f"Must be a list of tool names, not {value!r}.", path=path)
+    raise InputError(f"Must be a list of tool names, not {shown(value)}.", path=path)
 
 
 class SkillShelf:
@@ -112,6 +112,9 @@ class SkillShelf:
         Two skills of one name are allowed; a name finds the first. Raises InputError naming index
         and field, and then changes nothing.
         """
+        given: Any = skills  # callers are not all typed
+        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+            raise InputError(f"a list of skills was expected, not {shown(cast(Any, given))}.")
         self._skills = tuple(
             read_skill(skill, path=f"$[{index}]") for index, skill in enumerate(skills)
         )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-import msgspec
+from context_chef.ir.canonical import builtin_form
+from context_chef.ir.text import clean_text
 
 TAGS: Final = (
     "announcements",
@@ -126,11 +127,7 @@ def _shortest(value: float) -> str:
 
 
 def _builtin(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        value = dump(mode="json")
-    value = msgspec.to_builtins(value, enc_hook=_foreign, str_keys=True)
-    return _lists(value)
+    return _lists(builtin_form(value, enc_hook=_foreign, str_keys=True))
 
 
 def _lists(value: Any) -> Any:
@@ -148,4 +145,4 @@ def _foreign(value: Any) -> Any:
         return dump(mode="json")
     if isinstance(value, Mapping):
         return dict(cast(Mapping[str, Any], value))
-    return str(value)
+    return clean_text(value if isinstance(value, str) else str(value))

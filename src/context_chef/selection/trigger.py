@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.ir.message import Message
 from context_chef.ir.window import Budget
 from context_chef.selection.counting import Counter
 from context_chef.selection.janitor_config import JanitorConfig
 from context_chef.selection.learnt import Learnt
+
+_MOST: Final = 10**15
+"""No request has more tokens."""
 
 _PLAUSIBLE: Final = (0.5, 2.5)
 """A report outside these shares of our count was of another request: it corrects nothing."""
@@ -88,11 +91,12 @@ def check_usage(tokens: object) -> float:
     if (
         isinstance(tokens, bool)
         or not isinstance(tokens, (int, float))
-        or math.isnan(tokens)
+        or math.isnan(tokens if isinstance(tokens, float) else 0)
         or tokens < 0
+        or (isinstance(tokens, int) and tokens > _MOST)
     ):
         raise SettingsError(
-            f"Reported usage is the number of tokens of the last request, not {tokens!r}."
+            f"Reported usage is the number of tokens of the last request, not {shown(tokens)}."
         )
     return tokens
 
