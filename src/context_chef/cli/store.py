@@ -20,6 +20,7 @@ from context_chef.persistence import (
     NamespaceView,
     SQLiteBackend,
     Store,
+    StoredEntry,
 )
 from context_chef.persistence.eviction import EvictionPolicy, plan_eviction
 
@@ -80,18 +81,28 @@ def add_store_commands(commands: Commands) -> None:
     _action(actions, "verify", _verify, "report what is damaged or orphaned; changes nothing")
 
 
-def open_store(path: str, *, create: bool = False) -> Store:
-    """The store at a path: a SQLite file, or a folder of files."""
+def open_store(path: str, *, create: bool = False, read_only: bool = False) -> Store:
+    """The store at a path: a SQLite file, or a folder of files.
+
+    `read_only` leaves even a file of an older version as it is.
+    """
     place = Path(path)
     if place.is_dir():
-        flat = any(place.glob("vfs_*")) or any(place.glob("archive_*"))
-        return Store(FileSystemBackend(place, layouts=FLAT_VFS_LAYOUTS if flat else None))
+        flat = {ns: form for ns, form in FLAT_VFS_LAYOUTS.items() if _is_flat(place, ns)}
+        return Store(FileSystemBackend(place, layouts=flat))
     if place.exists():
-        return Store(SQLiteBackend(place))
+        return Store(SQLiteBackend(place, read_only=read_only))
     if not create:
         raise StoreError(f"There is no store at {path!r}; give `--store` a folder or a file.")
     is_database = place.suffix.lower() in _DATABASE_NAMES
     return Store(SQLiteBackend(place) if is_database else FileSystemBackend(place))
+
+
+def _is_flat(root: Path, ns: str) -> bool:
+    """Whether a namespace keeps its files directly in the root, instead of in a folder."""
+    if (root / ns).is_dir():
+        return False
+    return any(file.is_file() and not file.is_symlink() for file in root.glob(f"{ns}_*"))
 
 
 def _action(
@@ -110,7 +121,7 @@ def _action(
 
 
 def _ls(options: argparse.Namespace) -> int:
-    store = open_store(options.store)
+    store = open_store(options.store, read_only=True)
     rows: list[dict[str, Any]] = []
     with progress("Listing …"):
         for view, prefix in _scope(store, options.prefix):
@@ -133,7 +144,7 @@ def _ls(options: argparse.Namespace) -> int:
 
 
 def _cat(options: argparse.Namespace) -> int:
-    view, path = _entry_address(open_store(options.store), options.address)
+    view, path = _entry_address(open_store(options.store, read_only=True), options.address)
     entry = view.get_sync(path)
     if entry is None:
         return _complain(f"There is no entry {view.uri(path)!r}.")
@@ -149,7 +160,7 @@ def _cat(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    store = open_store(options.store)
+    store = open_store(options.store, read_only=True)
     found: list[tuple[float, dict[str, Any]]] = []
     with progress("Searching …"):
         for view, prefix in _scope(store, options.prefix):
@@ -197,13 +208,28 @@ def _put(options: argparse.Namespace) -> int:
         raise StoreError(
             f"{options.file!r} is no UTF-8 text ({error}); store text only."
         ) from error
-    if options.new and view.get_sync(path) is not None:
-        return _complain(f"{view.uri(path)!r} is there already; leave out --new to replace it.")
-    stored = view.put_sync(path, content)
+    if options.new:
+        if not _create(view, path, content):
+            return _complain(f"{view.uri(path)!r} is there already; leave out --new to replace it.")
+    else:
+        view.put_sync(path, content)
     if options.json:
-        return _print_json({"address": stored.uri, "bytes": len(data)})
-    print(f"Stored {stored.uri} ({len(data)} bytes).")
+        return _print_json({"address": view.uri(path), "bytes": len(data)})
+    print(f"Stored {view.uri(path)} ({len(data)} bytes).")
     return 0
+
+
+def _create(view: NamespaceView, path: str, content: str) -> bool:
+    """Store an entry unless there is one, also when somebody else is about to make one."""
+    created = False
+
+    def unless_there(before: StoredEntry | None) -> StoredEntry:
+        nonlocal created
+        created = before is None
+        return StoredEntry(content=content) if before is None else before
+
+    view.update_sync(path, unless_there)
+    return created
 
 
 def _rm(options: argparse.Namespace) -> int:
@@ -274,7 +300,7 @@ def _gc(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    store = open_store(options.store)
+    store = open_store(options.store, read_only=True)
     with progress("Verifying …"):
         faults = list(_faults(store))
     if options.json:
@@ -290,6 +316,11 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _faults(store: Store) -> Iterator[str]:
     backend = store.backend
+    if isinstance(backend, SQLiteBackend) and not backend.path.stat().st_size:
+        yield (
+            f"{str(backend.path)!r} is empty: no store was ever written to it, or it was cut off. "
+            "The first `put` makes it one."
+        )
     if isinstance(backend, (FileSystemBackend, SQLiteBackend)):
         yield from backend.faults()
     for ns in _namespaces(store):

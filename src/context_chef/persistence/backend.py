@@ -6,16 +6,20 @@ import copy
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, cast, runtime_checkable
 
 import msgspec
 
 from context_chef.bridge import MaybeAwaitable
+from context_chef.errors import StoreError
 
 Clock: TypeAlias = Callable[[], int]
 """Answers the time in whole milliseconds since the epoch."""
 
 _FLAT: Final = (str, int, float, bool, type(None))
+
+DEEPEST_META: Final = 64
+"""Levels of lists and objects in an entry's `meta`; what is deeper is refused."""
 
 
 def system_clock() -> int:
@@ -217,7 +221,30 @@ def byte_length(text: str) -> int:
 
 def stored_form(entry: StoredEntry) -> StoredEntry:
     """A copy of `entry` as every backend keeps it: text that every encoder takes."""
+    if is_too_deep(entry.meta):
+        raise StoreError(
+            f"`meta` is nested more than {DEEPEST_META} levels deep; store such data as `content`."
+        )
     return StoredEntry(content=sendable(entry.content), meta=copy_meta(entry.meta))
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether lists and objects are nested deeper than `DEEPEST_META`, or without an end."""
+    level: dict[int, object] = {id(value): value}
+    for _ in range(DEEPEST_META + 1):
+        inner: dict[int, object] = {}
+        for item in level.values():
+            if isinstance(item, Mapping):
+                values = cast("Mapping[object, object]", item).values()
+            elif isinstance(item, (list, tuple)):
+                values = cast("Sequence[object]", item)
+            else:
+                continue
+            inner.update((id(value), value) for value in values if not isinstance(value, _FLAT))
+        if not inner:
+            return False
+        level = inner
+    return True
 
 
 def appended(entry: StoredEntry | None, content: str, now: int) -> StoredEntry:

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Final, NamedTuple
 
 from context_chef.errors import AddressError
+from context_chef.prompts.store_faults import LINK
 
 _RELATIVE: Final = {
     os.open,
@@ -229,7 +230,8 @@ class Directory:
     def _refuse(self, name: str) -> None:
         raise AddressError(
             f"{str(self.path / name)!r} is a link, and links may lead outside; "
-            "put the real file or folder there."
+            "put the real file or folder there.",
+            told=LINK,
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from context_chef.errors import SettingsError, nearest
+from context_chef.persistence.forks import PerProcess
 
 EvictionReason: TypeAlias = Literal["max_age", "max_files", "max_bytes"]
 
@@ -153,11 +154,11 @@ class AccessIndex:
 
     def __init__(self) -> None:
         self._records: dict[str, AccessRecord] = {}
-        self._lock = threading.Lock()
+        self._locks = PerProcess(threading.Lock)
 
     def register(self, fresh: AccessRecord) -> None:
         """After a write: an entry known before keeps its creation time and its position."""
-        with self._lock:
+        with self._locks.get():
             known = self._records.get(fresh.path)
             if known is not None:
                 fresh = msgspec.structs.replace(fresh, created_at=known.created_at)
@@ -165,27 +166,27 @@ class AccessIndex:
 
     def adopt(self, record: AccessRecord) -> None:
         """Take a record over exactly as it is."""
-        with self._lock:
+        with self._locks.get():
             self._records[record.path] = record
 
     def touch(self, path: str, now: int) -> None:
         """Note a use. An entry that is not in the index is left out of it."""
-        with self._lock:
+        with self._locks.get():
             record = self._records.get(path)
             if record is not None:
                 self._records[path] = msgspec.structs.replace(record, accessed_at=now)
 
     def drop(self, path: str) -> None:
-        with self._lock:
+        with self._locks.get():
             self._records.pop(path, None)
 
     def clear(self) -> None:
-        with self._lock:
+        with self._locks.get():
             self._records.clear()
 
     def get(self, path: str) -> AccessRecord | None:
         return self._records.get(path)
 
     def records(self) -> tuple[AccessRecord, ...]:
-        with self._lock:
+        with self._locks.get():
             return tuple(self._records.values())

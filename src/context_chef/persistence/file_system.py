@@ -25,6 +25,7 @@ from context_chef.persistence.backend import (
 )
 from context_chef.persistence.directories import Directory, file_times, walk
 from context_chef.persistence.file_tree import FileTree, Place
+from context_chef.persistence.forks import PerProcess
 from context_chef.persistence.layouts import (
     FileSystemLayout,
     FileTimes,
@@ -37,6 +38,7 @@ from context_chef.persistence.layouts import (
 )
 from context_chef.persistence.names import LOCK_NAME, TEMPORARY, names_of
 from context_chef.persistence.ranking import RankedEntries
+from context_chef.prompts.store_faults import BUSY, DAMAGED, FULL, IN_THE_WAY, READ_ONLY
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -74,11 +76,10 @@ class FileSystemBackend:
         self._clock = clock
         self._durable = durable
         self._lock_timeout = lock_timeout
-        self._guard = threading.Lock()
-        self._locks: dict[Path, tuple[threading.Lock, FileLock]] = {}
+        self._locks = PerProcess(_Locks)
         self._blurred: bool | None = None
         self._cache: dict[str, dict[str, _Cached]] = {}
-        self._ranked: dict[str, RankedEntries] = {}
+        self._ranked: PerProcess[dict[str, RankedEntries]] = PerProcess(dict)
 
     def read(self, ns: str, path: str) -> StoredEntry | None:
         with self._opened(ns, path) as tree:
@@ -92,7 +93,9 @@ class FileSystemBackend:
 
     def delete(self, ns: str, path: str) -> bool:
         with self._opened(ns, path) as tree:
-            if tree is None:
+            segments = self._segments(ns, path)
+            # What is not there needs no lock, and no right to write.
+            if tree is None or segments is None or tree.find(segments) is None:
                 return False
         with self._changing(ns, path) as tree:
             return self._remove(tree, ns, path)
@@ -179,8 +182,8 @@ class FileSystemBackend:
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
         entries = self._load(ns, "")
-        with self._guard:
-            ranked = self._ranked.setdefault(ns, RankedEntries())
+        with self._locks.get().guard:
+            ranked = self._ranked.get().setdefault(ns, RankedEntries())
         ranked.refresh(entries)
         return ranked.search(query, prefix=prefix, limit=limit, offset=offset)
 
@@ -246,7 +249,8 @@ class FileSystemBackend:
         except Unreadable as error:
             raise CorruptStoreError(
                 f"{path!r} in namespace {ns!r} is damaged: {error}. Its file is "
-                f"{str(place.directory.path / place.name)!r}; mend or delete it."
+                f"{str(place.directory.path / place.name)!r}; mend or delete it.",
+                told=DAMAGED,
             ) from error
 
     def _put(self, tree: FileTree, ns: str, path: str, entry: StoredEntry) -> None:
@@ -375,21 +379,7 @@ class FileSystemBackend:
         self._segments(ns, path)
         with self._explaining(ns, path), ExitStack() as stack:
             base = self._open_folder(ns, stack) or self._make_folder(ns, stack)
-            # Imported late, because most programs that import us lock no folder.
-            from filelock import Timeout
-
-            inside, between = self._lock_of(base.path)
-            stack.enter_context(inside)
-            base.is_file(LOCK_NAME)  # refuses a link that would lock, and so empty, another file
-            try:
-                stack.enter_context(
-                    between.acquire(timeout=self._lock_timeout, poll_interval=_POLL)
-                )
-            except Timeout as error:
-                raise StoreError(
-                    f"{between.lock_file!r} stayed locked by another process for "
-                    f"{self._lock_timeout:g} seconds; try again, or raise `lock_timeout`."
-                ) from error
+            self._lock(base, stack)
             yield FileTree(base, stack, blurred=self._is_blurred(base))
 
     def _open_folder(self, ns: str, stack: ExitStack) -> Directory | None:
@@ -415,7 +405,9 @@ class FileSystemBackend:
             folder.make_folder(name)
             inner = folder.folder(name)
             if inner is None:
-                raise StoreError(f"{str(folder.path / name)!r} is in the way of a folder.")
+                raise StoreError(
+                    f"{str(folder.path / name)!r} is in the way of a folder.", told=IN_THE_WAY
+                )
             folder = stack.enter_context(inner)
         return folder
 
@@ -428,15 +420,29 @@ class FileSystemBackend:
             return Path(named), ()
         return self.root, tuple(part for part in Path(named).parts if part != ".")
 
-    def _lock_of(self, folder: Path) -> tuple[threading.Lock, FileLock]:
-        from filelock import FileLock
+    def _lock(self, base: Directory, stack: ExitStack) -> None:
+        """Keep other threads and processes out of the folder until `stack` closes."""
+        # Imported late, because most programs that import us lock no folder.
+        from filelock import Timeout
 
-        folder = folder.absolute()
-        with self._guard:
-            if folder not in self._locks:
-                between = FileLock(folder / LOCK_NAME, mode=0o600, thread_local=False)
-                self._locks[folder] = (threading.Lock(), between)
-            return self._locks[folder]
+        inside, between = self._locks.get().of(base.path.absolute())
+        until = time.monotonic() + self._lock_timeout
+        if not inside.acquire(timeout=self._lock_timeout):
+            raise self._stayed_locked(between, "thread")
+        stack.callback(inside.release)
+        base.is_file(LOCK_NAME)  # refuses a link that would lock, and so empty, another file
+        left = max(until - time.monotonic(), 0)
+        try:
+            stack.enter_context(between.acquire(timeout=left, poll_interval=_POLL))
+        except Timeout as error:
+            raise self._stayed_locked(between, "process") from error
+
+    def _stayed_locked(self, lock: FileLock, by: str) -> StoreError:
+        return StoreError(
+            f"{lock.lock_file!r} stayed locked by another {by} for {self._lock_timeout:g} seconds; "
+            "try again, or raise `lock_timeout`.",
+            told=BUSY,
+        )
 
     def _is_blurred(self, base: Directory) -> bool:
         """Whether this file system takes `.LOCK` for `.lock`; unknown while there is no lock."""
@@ -450,10 +456,28 @@ class FileSystemBackend:
             yield
         except OSError as error:
             what = f"{path!r} in namespace {ns!r}" if path else f"Namespace {ns!r}"
-            hint = "; free some space" if error.errno == errno.ENOSPC else ""
+            hint = "; free some space" if error.errno in _NO_ROOM else ""
             raise StoreError(
-                f"{what} of {str(self.root)!r} could not be used: {error}{hint}."
+                f"{what} of {str(self.root)!r} could not be used: {error}{hint}.",
+                told=_told(error),
             ) from error
+
+
+class _Locks:
+    """The locks of one process: between its threads, and towards other processes."""
+
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self._of: dict[Path, tuple[threading.Lock, FileLock]] = {}
+
+    def of(self, folder: Path) -> tuple[threading.Lock, FileLock]:
+        from filelock import FileLock
+
+        with self.guard:
+            if folder not in self._of:
+                between = FileLock(folder / LOCK_NAME, mode=0o600, thread_local=False)
+                self._of[folder] = (threading.Lock(), between)
+            return self._of[folder]
 
 
 class _Mark(NamedTuple):
@@ -479,3 +503,12 @@ class _Cached(NamedTuple):
 
 
 _PLAIN: Final = FileSystemLayout()
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_RIGHT: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def _told(error: OSError) -> str | None:
+    """The reason without the file, which is no business of a model's."""
+    if error.errno in _NO_ROOM:
+        return FULL
+    return READ_ONLY if error.errno in _NO_RIGHT else error.strerror

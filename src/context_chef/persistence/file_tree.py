@@ -17,6 +17,7 @@ from context_chef.persistence.names import (
     segment_of,
     verbatim,
 )
+from context_chef.prompts.store_faults import IN_THE_WAY
 
 
 class Place(NamedTuple):
@@ -122,7 +123,9 @@ class FileTree:
         directory.make_folder(name)
         folder = self._open(directory, name)
         if folder is None:
-            raise AddressError(f"{str(directory.path / name)!r} is in the way of a folder.")
+            raise AddressError(
+                f"{str(directory.path / name)!r} is in the way of a folder.", told=IN_THE_WAY
+            )
         return folder
 
     def _descend(self, directory: Directory, names: tuple[str, ...]) -> Directory | None:
@@ -181,7 +184,7 @@ def _spellings(segment: str, *, folder: bool) -> Iterator[tuple[str, ...]]:
     plain = names_of(segment)
     yield plain
     yield alternate(plain, segment, folder=folder)
-    if (name := verbatim(segment)) is not None:
+    if (name := verbatim(segment, folder=folder)) is not None:
         yield (name,)
 
 

@@ -16,6 +16,7 @@ from context_chef.persistence.backend import (
     stored_form,
     system_clock,
 )
+from context_chef.persistence.forks import PerProcess
 from context_chef.persistence.ranking import RankedEntries
 
 
@@ -29,8 +30,8 @@ class InMemoryBackend:
     def __init__(self, *, clock: Clock = system_clock) -> None:
         self._clock = clock
         self._namespaces: dict[str, dict[str, StoredEntry]] = {}
-        self._ranked: dict[str, RankedEntries] = {}
-        self._lock = threading.RLock()
+        self._ranked: PerProcess[dict[str, RankedEntries]] = PerProcess(dict)
+        self._locks = PerProcess(threading.RLock)
 
     def read(self, ns: str, path: str) -> StoredEntry | None:
         entry = self._namespaces.get(ns, {}).get(path)
@@ -40,7 +41,7 @@ class InMemoryBackend:
         self._put(ns, path, stored_form(entry))
 
     def delete(self, ns: str, path: str) -> bool:
-        with self._lock:
+        with self._locks.get():
             if self._namespaces.get(ns, {}).pop(path, None) is None:
                 return False
             self._changed(ns, path)
@@ -61,14 +62,14 @@ class InMemoryBackend:
         return path in self._namespaces.get(ns, {})
 
     def append(self, ns: str, path: str, content: str) -> None:
-        with self._lock:
+        with self._locks.get():
             before = self._namespaces.get(ns, {}).get(path)
             self._put(ns, path, appended(before, content, self._clock()))
 
     def compare_and_swap(
         self, ns: str, path: str, expected: StoredEntry | None, new: StoredEntry | None
     ) -> bool:
-        with self._lock:
+        with self._locks.get():
             if self._namespaces.get(ns, {}).get(path) != expected:
                 return False
             if new is not None:
@@ -82,30 +83,30 @@ class InMemoryBackend:
 
     def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
         fresh = {path: stored_form(entry) for path, entry in data.items()}
-        with self._lock:
+        with self._locks.get():
             self._namespaces[ns] = fresh
-            self._ranked.pop(ns, None)
+            self._ranked.get().pop(ns, None)
 
     def search(
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
-        with self._lock:
-            ranked = self._ranked.get(ns)
+        with self._locks.get():
+            ranked = self._ranked.get().get(ns)
             if ranked is None:
-                ranked = self._ranked[ns] = RankedEntries()
+                ranked = self._ranked.get()[ns] = RankedEntries()
                 ranked.refresh(dict(self._namespaces.get(ns, {})))
         return ranked.search(query, prefix=prefix, limit=limit, offset=offset)
 
     def _put(self, ns: str, path: str, entry: StoredEntry) -> None:
-        with self._lock:
+        with self._locks.get():
             self._namespaces.setdefault(ns, {})[path] = entry
             self._changed(ns, path)
 
     def _changed(self, ns: str, path: str) -> None:
-        if ranked := self._ranked.get(ns):
+        if ranked := self._ranked.get().get(ns):
             ranked.change(path, self._namespaces.get(ns, {}).get(path))
 
     def _items(self, ns: str, prefix: str) -> Sequence[tuple[str, StoredEntry]]:
-        with self._lock:
+        with self._locks.get():
             entries = self._namespaces.get(ns, {})
             return [item for item in entries.items() if item[0].startswith(prefix)]

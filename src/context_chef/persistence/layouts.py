@@ -10,7 +10,13 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, cast
 import msgspec
 
 from context_chef.errors import SettingsError, StoreError
-from context_chef.persistence.backend import StoredEntry, byte_length, sendable
+from context_chef.persistence.backend import (
+    DEEPEST_META,
+    StoredEntry,
+    byte_length,
+    is_too_deep,
+    sendable,
+)
 
 
 class FileTimes(NamedTuple):
@@ -98,9 +104,13 @@ def load_entry(data: bytes, times: FileTimes, layout: FileSystemLayout, ns: str)
     """The entry that the bytes stand for. Raises Unreadable when they stand for none."""
     text = data.decode("utf-8", "replace")
     if layout.deserialize is not None:
-        entry = layout.deserialize(text, times)
+        try:
+            entry = layout.deserialize(text, times)
+        except Exception as error:
+            raise Unreadable(f"its text is no entry ({error!r})") from error
         if entry is None:
             raise Unreadable("its text is no entry")
+        check_depth(entry.meta)
         return entry
     if is_raw(layout, ns):
         meta = {
@@ -117,6 +127,7 @@ def load_entry(data: bytes, times: FileTimes, layout: FileSystemLayout, ns: str)
     if not isinstance(content, str):
         raise Unreadable("its `content` is no string")
     known = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
+    check_depth(known)
     known.setdefault("createdAt", times.created_at)
     known.setdefault("updatedAt", times.updated_at)
     return StoredEntry(content=sendable(content), meta=known)
@@ -135,7 +146,7 @@ def dump_json(value: object) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"`meta` must hold JSON values only, so that it can be stored ({error})."
         ) from error
@@ -145,13 +156,19 @@ def load_json(data: bytes) -> object:
     """Read JSON as leniently as it may have been written, but no other than JSON."""
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     try:
         # Halves of surrogate pairs and bytes that are no UTF-8 are damage that can be read.
         return json.loads(data.decode("utf-8", "replace"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"it is no JSON ({error})") from error
+
+
+def check_depth(meta: object) -> None:
+    """Raise Unreadable for metadata that is nested so deep that it could not even be copied."""
+    if is_too_deep(meta):
+        raise Unreadable(f"its `meta` is nested more than {DEEPEST_META} levels deep")
 
 
 def _no_constant(name: str) -> NoReturn:

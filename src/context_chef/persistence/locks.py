@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import weakref
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from typing import Final, TypeAlias
 
 from context_chef.bridge import stepping
 from context_chef.errors import AsyncRequiredError, StoreError
+from context_chef.persistence.forks import PerProcess
 
 _Key: TypeAlias = tuple[str, ...]
 
@@ -20,18 +22,34 @@ _Key: TypeAlias = tuple[str, ...]
 _holding: ContextVar[frozenset[tuple[int, _Key]]] = ContextVar("holding", default=frozenset())
 
 _LONGEST_PAUSE: Final = 0.01
+_MOST_WRAPPERS: Final = 100
+
+
+class _Held:
+    """What is locked in one process, and by which thread."""
+
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self.by: dict[_Key, int] = {}
 
 
 class EntryLocks:
-    """Locks by name, made when needed and forgotten when nobody holds them."""
+    """Locks by name, made when needed and forgotten when nobody holds them.
 
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._held: set[_Key] = set()
+    `of` is what the entries belong to; it lives as long as its locks.
+    """
+
+    def __init__(self, of: object = None) -> None:
+        self.of = of
+        self._held = PerProcess(_Held)
 
     @asynccontextmanager
     async def hold(self, *key: str) -> AsyncGenerator[None]:
-        """Wait for the others, then keep them out until the block ends."""
+        """Wait for the others, then keep them out until the block ends.
+
+        A sync call waits for other threads. It raises AsyncRequiredError when it is a task of its
+        own event loop that holds the lock, which could not go on while the call waits.
+        """
         mine = (id(self), key)
         if mine in _holding.get():
             raise StoreError(
@@ -39,37 +57,56 @@ class EntryLocks:
                 "return the new entry instead of writing it from within the change."
             )
         pause = 0.0
-        while not self._take(key):
-            await self._wait(key, pause)
+        while (holder := self._take(key)) is not None:
+            await _wait(key, holder, pause)
             pause = min(pause + 0.0005, _LONGEST_PAUSE)
         token = _holding.set(_holding.get() | {mine})
         try:
             yield
         finally:
             _holding.reset(token)
-            with self._guard:
-                self._held.discard(key)
+            held = self._held.get()
+            with held.guard:
+                held.by.pop(key, None)
 
-    def _take(self, key: _Key) -> bool:
-        with self._guard:
-            if key in self._held:
-                return False
-            self._held.add(key)
-            return True
-
-    async def _wait(self, key: _Key, pause: float) -> None:
-        if not stepping():
-            await asyncio.sleep(pause)
-        elif _loop_is_running():
-            # The holder may be a task of the loop around this very call: it could never finish.
-            raise AsyncRequiredError(f"a change of {'/'.join(key)!r} that is under way")
-        else:
-            time.sleep(pause)
+    def _take(self, key: _Key) -> int | None:
+        """Take the lock, or answer which thread holds it."""
+        held = self._held.get()
+        with held.guard:
+            holder = held.by.get(key)
+            if holder is None:
+                held.by[key] = threading.get_ident()
+            return holder
 
 
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+async def _wait(key: _Key, holder: int, pause: float) -> None:
+    if not stepping():
+        await asyncio.sleep(pause)
+    elif holder == threading.get_ident():
+        # The holder is a task of the loop around this very call: it could never finish.
+        raise AsyncRequiredError(f"a change of {'/'.join(key)!r} that is under way")
+    else:
+        time.sleep(pause)
+
+
+# By the identity of the backend, which may be neither hashable nor weakly referable. An entry goes
+# with its last user, and keeps the backend alive until then, so no identity is ever taken twice.
+_by_backend: Final[weakref.WeakValueDictionary[int, EntryLocks]] = weakref.WeakValueDictionary()
+_registering: Final = PerProcess(threading.Lock)
+
+
+def locks_of(backend: object) -> EntryLocks:
+    """The locks that everybody in this process who uses that backend object shares.
+
+    A wrapper that keeps nothing itself names what it wraps in `__wrapped__`.
+    """
+    for _ in range(_MOST_WRAPPERS):
+        wrapped: object = getattr(backend, "__wrapped__", None)
+        if wrapped is None:
+            break
+        backend = wrapped
+    with _registering.get():
+        locks = _by_backend.get(id(backend))
+        if locks is None:
+            locks = _by_backend[id(backend)] = EntryLocks(backend)
+        return locks

@@ -55,15 +55,17 @@ def alternate(names: tuple[str, ...], segment: str, *, folder: bool) -> tuple[st
     return (*names[:-1], f"{names[-1]}%~{_fingerprint(segment)}{'d' if folder else ''}")
 
 
-def verbatim(segment: str) -> str | None:
+def verbatim(segment: str, *, folder: bool) -> str | None:
     """The segment as its own name where earlier versions would have used it but we do not."""
     awkward = segment in ("", ".", "..", LOCK_NAME) or segment.startswith(".tmp_")
     if awkward or os.name == "nt" or _ALWAYS_AWKWARD.search(segment):
         return None
     if len(segment.encode()) > 255 or names_of(segment) == (segment,):
         return None
+    if folder and is_piece(segment):
+        return None
     # A name that stands for another segment is that one's.
-    return None if _unmarked(segment) is not None or _looks_ours(segment) else segment
+    return segment if segment_of((segment,), folder=folder) == segment else None
 
 
 def segment_of(names: tuple[str, ...], *, folder: bool) -> str | None:

@@ -248,7 +248,7 @@ class NamespaceView:
         `change` is given the entry, or None where there is none, and answers the entry to store,
         or None to have none there; it may be async, and is asked again when somebody else was
         faster. Answers what is stored afterwards. Where the backend cannot compare and swap, this
-        keeps out other users of the same Store only.
+        keeps out other users of the same backend object only, not other processes.
         """
         address.check_path(path, self.ns)
         async with self._locks.hold(self.ns, path):

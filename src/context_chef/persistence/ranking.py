@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import weakref
@@ -11,6 +12,7 @@ from typing import cast
 import msgspec
 
 from context_chef.persistence.backend import SearchHit, StoredEntry, copy_meta, sendable
+from context_chef.persistence.forks import SQLITE
 from context_chef.persistence.text_index import (
     ENTRIES,
     INDEX,
@@ -25,12 +27,13 @@ _BATCH = 1_000
 class RankedEntries:
     """Ranks the entries of one namespace exactly as `SQLiteBackend` does, without a file.
 
-    It is told what changed and indexes that at the next search. Safe between threads.
+    It is told what changed and indexes that at the next search. Safe between threads, but not to
+    be carried over a fork.
     """
 
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        weakref.finalize(self, self._db.close)
+        weakref.finalize(self, _close, self._db, os.getpid())
         for statement in (*ENTRIES, *INDEX):
             self._db.execute(statement)
         self._index = TextIndex()
@@ -39,12 +42,12 @@ class RankedEntries:
 
     def close(self) -> None:
         """Free the index."""
-        with self._lock:
+        with SQLITE.inside(), self._lock:
             self._db.close()
 
     def refresh(self, entries: Mapping[str, StoredEntry]) -> None:
         """Make these the entries; those that are the same as before cost nothing."""
-        with self._lock:
+        with SQLITE.inside(), self._lock:
             gone = [path for path in self._entries if path not in entries]
             changed = [
                 (path, entry)
@@ -60,7 +63,7 @@ class RankedEntries:
 
     def change(self, path: str, entry: StoredEntry | None) -> None:
         """Note what an entry is now, or that it is gone."""
-        with self._lock:
+        with SQLITE.inside(), self._lock:
             if entry is None:
                 self._take_out(path)
             else:
@@ -70,7 +73,7 @@ class RankedEntries:
         self, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
         """The best hits among the paths that begin with `prefix`."""
-        with self._lock:
+        with SQLITE.inside(), self._lock:
             while self._index.behind(self._db):
                 self._db.execute("BEGIN")
                 self._index.catch_up(self._db, _BATCH)
@@ -108,6 +111,12 @@ class RankedEntries:
         if row is not None:
             self._index.forget(self._db, *row)
             self._db.execute("DELETE FROM entries WHERE id = ?", (row[0],))
+
+
+def _close(db: sqlite3.Connection, owner: int) -> None:
+    """Not in a child made by a fork: there a thread that is gone may hold the connection's lock."""
+    if os.getpid() == owner:
+        db.close()
 
 
 def rank(

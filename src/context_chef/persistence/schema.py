@@ -23,7 +23,7 @@ def open_database(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
     rest.
     """
     _make_private(path)
-    db = sqlite3.connect(path, timeout=busy_timeout, isolation_level=None, check_same_thread=False)
+    db = _connect(path, "mode=rw", busy_timeout)
     try:
         _refuse_foreign(db, path)
         db.execute("PRAGMA synchronous = FULL")
@@ -37,6 +37,52 @@ def open_database(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def open_to_read(path: Path, *, busy_timeout: float) -> sqlite3.Connection | None:
+    """Open a file that is there, writing nothing; None when it holds no entries yet.
+
+    Where not even SQLite's side files can be made, as in a folder that is read-only, the file is
+    taken for one that nobody changes, so the connection must not be kept. Raises what
+    `open_database` raises.
+    """
+    # A connection that might write is the only one that clears SQLite's side files away again.
+    for options in ("mode=rw", "mode=ro", "mode=ro&immutable=1"):
+        db = _connect(path, options, busy_timeout)
+        try:
+            db.execute("PRAGMA query_only = ON")
+            _refuse_foreign(db, path)
+            if db.execute("PRAGMA user_version").fetchone()[0]:
+                return db
+        except sqlite3.OperationalError as error:
+            db.close()
+            # Without the side file, what is in there only would be missed.
+            last = options == "mode=ro" and _size(Path(f"{path}-wal"))
+            if not is_forbidden(error) or last or "immutable" in options:
+                raise
+            continue
+        except BaseException:
+            db.close()
+            raise
+        db.close()
+        return None
+    raise AssertionError("the last way to open it returns or raises")
+
+
+def is_forbidden(error: sqlite3.Error) -> bool:
+    """Whether this is about a file or folder that may not be written, or not be opened."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"))
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is no file yet, or one that nothing was written to."""
+    return not _size(path) and not _size(Path(f"{path}-wal"))
+
+
+def has_search_index(db: sqlite3.Connection) -> bool:
+    """Whether the search index is there, in the form that is known here."""
+    return _is_current(db)
 
 
 def rebuild_search_index(db: sqlite3.Connection) -> None:
@@ -114,9 +160,38 @@ def _refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
 
 def _make_private(path: Path) -> None:
     """SQLite gives its side files the permissions of the file, so that one is made first."""
+    if path.exists():
+        return
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _connect(path: Path, options: str, busy_timeout: float) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"{path.as_uri()}?{options}",
+        uri=True,
+        timeout=busy_timeout,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    db.text_factory = _text
+    return db
+
+
+def _text(raw: bytes) -> str | bytes:
+    """One damaged value must not keep all others from being read."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def _run(db: sqlite3.Connection, statements: Sequence[str]) -> None:

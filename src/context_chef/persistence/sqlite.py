@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
-import weakref
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,18 +21,30 @@ from context_chef.persistence.backend import (
     stored_form,
     system_clock,
 )
-from context_chef.persistence.layouts import Unreadable, dump_json, listed_meta, load_json
-from context_chef.persistence.schema import open_database, rebuild_search_index
+from context_chef.persistence.connections import Connections
+from context_chef.persistence.layouts import (
+    Unreadable,
+    check_depth,
+    dump_json,
+    listed_meta,
+    load_json,
+)
+from context_chef.persistence.ranking import rank
+from context_chef.persistence.schema import has_search_index, rebuild_search_index
 from context_chef.persistence.text_index import (
     TextIndex,
     after_prefix,
     column_text,
     path_in_column,
 )
+from context_chef.prompts.store_faults import DAMAGED
 
 _INDEX_AFTER: Final = 256
 """So many writes are indexed at once, unless a search comes first."""
-_IDLE_CONNECTIONS: Final = 8
+_INDEX_WAIT: Final = 0.5
+"""Seconds a search waits for others before it looks through what is not indexed by itself."""
+_FEW: Final = 2_000
+"""So many entries are all ranked anew when some of them are not indexed."""
 
 
 class SQLiteBackend:
@@ -43,7 +53,8 @@ class SQLiteBackend:
     A write is in the file, forced to the disk, when it returns. Listings are in code-point order of
     the path. `search` ranks by BM25 and sees every write before it. The file appears with the first
     write, readable by its owner only. `busy_timeout` is how many seconds a change waits for other
-    processes before it raises StoreError.
+    processes before it raises StoreError. A file or folder that this process may not write can be
+    read and searched; with `read_only` nothing is written even where it may be.
     """
 
     def __init__(
@@ -52,6 +63,7 @@ class SQLiteBackend:
         *,
         clock: Clock = system_clock,
         busy_timeout: float = 30.0,
+        read_only: bool = False,
     ) -> None:
         if os.fspath(path) in ("", ":memory:"):
             raise SettingsError(
@@ -62,14 +74,11 @@ class SQLiteBackend:
             raise SettingsError(f"`busy_timeout` must not be negative, but is {busy_timeout!r}.")
         self.path = Path(path).absolute()
         self._clock = clock
-        self._busy_timeout = busy_timeout
         self._index = TextIndex()
-        self._guard = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
-        self._owner = os.getpid()
-        self._abandoned: list[sqlite3.Connection] = []
+        self._connections = Connections(self.path, busy_timeout=busy_timeout, read_only=read_only)
+        self._reading = self._connections.reading
+        self._index_wait = min(busy_timeout, _INDEX_WAIT)
         self._unindexed = 0
-        weakref.finalize(self, _close_own, self._idle, self._owner)
 
     def read(self, ns: str, path: str) -> StoredEntry | None:
         with self._reading() as db:
@@ -81,7 +90,9 @@ class SQLiteBackend:
             self._put(db, ns, path, entry)
 
     def delete(self, ns: str, path: str) -> bool:
-        with self._changing_if_there() as db:
+        if not self.exists(ns, path):
+            return False  # which needs no lock, and no right to write
+        with self._connections.changing(create=False) as db:
             return db is not None and self._remove(db, ns, path)
 
     def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
@@ -94,19 +105,8 @@ class SQLiteBackend:
         with self._reading() as db:
             if db is None:
                 return {}
-            bounds = column_text(prefix)
-            rows = db.execute(
-                "SELECT path, content, meta FROM entries "
-                "WHERE ns = ? AND path >= ? AND path <= ? ORDER BY path",
-                (column_text(ns), bounds, after_prefix(bounds)),
-            )
-            found = {path_in_column(path): (content, meta) for path, content, meta in rows}
-        entries: dict[str, StoredEntry] = {}
-        for path, (content, meta) in found.items():
-            with suppress(CorruptStoreError):
-                if path.startswith(prefix):
-                    entries[path] = self._entry(ns, path, content, meta)
-        return entries
+            rows = self._rows(db, ns, prefix).fetchall()
+        return self._readable(ns, prefix, rows)
 
     def exists(self, ns: str, path: str) -> bool:
         with self._reading() as db:
@@ -135,13 +135,16 @@ class SQLiteBackend:
         return self.read_all(ns)
 
     def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
+        """A row that is damaged is left where it is unless `data` has its path."""
         fresh = {path: stored_form(entry) for path, entry in data.items()}
         with self._changing() as db:
-            gone = db.execute("SELECT path FROM entries WHERE ns = ?", (column_text(ns),))
-            for (path,) in gone.fetchall():
-                if path_in_column(path) not in fresh:
-                    self._remove(db, ns, path_in_column(path))
+            known = self._readable(ns, "", self._rows(db, ns, "").fetchall())
+            for path in known:
+                if path not in fresh:
+                    self._remove(db, ns, path)
             for path, entry in fresh.items():
+                if path not in known:
+                    self._remove(db, ns, path)
                 self._put(db, ns, path, entry)
 
     def search(
@@ -151,18 +154,16 @@ class SQLiteBackend:
         with self._reading() as db:
             if db is None:
                 return []
-            hits = self._index.search(
-                db,
-                column_text(ns),
-                query,
-                prefix=column_text(prefix),
-                limit=limit,
-                offset=offset,
-            )
-        return [
-            msgspec.structs.replace(hit, path=path_in_column(hit.path), meta=hit.meta)
-            for hit in hits
-        ]
+            if has_search_index(db):
+                if not self._index.behind(db):
+                    return self._indexed(db, ns, query, prefix, limit, offset)
+                count = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE ns = ? LIMIT ?)"
+                (entries,) = db.execute(count, (column_text(ns), _FEW + 1)).fetchone()
+                if entries > _FEW:
+                    return self._partly_indexed(db, ns, query, prefix, limit, offset)
+            rows = self._rows(db, ns, "").fetchall()
+        known = self._readable(ns, "", rows)
+        return rank(known, query, prefix=prefix, limit=limit, offset=offset)
 
     def namespaces(self) -> Sequence[str]:
         """The namespaces that hold an entry, in code-point order."""
@@ -170,25 +171,29 @@ class SQLiteBackend:
             if db is None:
                 return []
             rows = db.execute("SELECT DISTINCT ns FROM entries ORDER BY ns")
-            return [path_in_column(ns) for (ns,) in rows]
+            return [path_in_column(ns) for (ns,) in rows if isinstance(ns, str)]
 
     def faults(self) -> Iterator[str]:
         """What is wrong with the file, one sentence each. Changes nothing."""
-        with self._reading() as db:
+        with self._reading(quietly=True) as db:
             if db is None:
                 return
             rows = [row[0] for row in db.execute("PRAGMA integrity_check(20)")]
-            yield from (f"{self.path}: {row}" for row in rows if row != "ok")
+            found = [f"{self.path}: {row}" for row in rows if row != "ok"]
             entries = db.execute("SELECT ns, path, content, meta FROM entries ORDER BY ns, path")
             for ns, path, content, meta in entries:
+                if not isinstance(ns, str) or not isinstance(path, str):
+                    found.append(f"{self.path}: a row has no readable name: {ns!r}, {path!r}.")
+                    continue
                 try:
                     self._entry(path_in_column(ns), path_in_column(path), content, meta)
                 except CorruptStoreError as error:
-                    yield str(error)
+                    found.append(str(error))
+        yield from found
 
     def rebuild_index(self) -> None:
         """Make the search index anew from the entries."""
-        with self._changing_if_there() as db:
+        with self._connections.changing(create=False) as db:
             if db is not None:
                 rebuild_search_index(db)
         self._unindexed = 1
@@ -196,11 +201,7 @@ class SQLiteBackend:
 
     def close(self) -> None:
         """Close the connections that are idle. The backend can be used again."""
-        with self._guard:
-            idle = self._idle[:]
-            self._idle.clear()
-        for db in idle:
-            db.close()
+        self._connections.close()
 
     # Rows
 
@@ -217,12 +218,14 @@ class SQLiteBackend:
     def _entry(self, ns: str, path: str, content: object, meta: object) -> StoredEntry:
         try:
             known = load_json(meta.encode()) if isinstance(meta, str) else None
+            check_depth(known)
         except Unreadable:
             known = None
         if not isinstance(known, dict) or not isinstance(content, str):
             raise CorruptStoreError(
                 f"{path!r} in namespace {ns!r} of {str(self.path)!r} is damaged: its row holds no "
-                "entry. Delete it, or restore the file."
+                "entry. Delete it, or restore the file.",
+                told=DAMAGED,
             )
         return StoredEntry(content=content, meta=cast("dict[str, Any]", known))
 
@@ -237,6 +240,8 @@ class SQLiteBackend:
             self._index.changed(db, cast("int", made))
             self._unindexed += 1
             return
+        # What cannot be read may still be worth something to somebody.
+        self._entry(ns, path, row[1], row[2])
         if row[1] != entry.content:
             self._index.forget(db, row[0], row[1])
             self._index.changed(db, row[0])
@@ -253,124 +258,76 @@ class SQLiteBackend:
         db.execute("DELETE FROM entries WHERE id = ?", (row[0],))
         return True
 
+    def _rows(self, db: sqlite3.Connection, ns: str, prefix: str) -> sqlite3.Cursor:
+        bounds = column_text(prefix)
+        return db.execute(
+            "SELECT path, content, meta FROM entries "
+            "WHERE ns = ? AND path >= ? AND path <= ? ORDER BY path",
+            (column_text(ns), bounds, after_prefix(bounds)),
+        )
+
+    def _readable(self, ns: str, prefix: str, rows: Sequence[Any]) -> dict[str, StoredEntry]:
+        entries: dict[str, StoredEntry] = {}
+        for name, content, meta in rows:
+            path = path_in_column(name) if isinstance(name, str) else None
+            if path is not None and path.startswith(prefix):
+                with suppress(CorruptStoreError):
+                    entries[path] = self._entry(ns, path, content, meta)
+        return entries
+
+    # Search
+
+    def _indexed(
+        self, db: sqlite3.Connection, ns: str, query: str, prefix: str, limit: int, offset: int
+    ) -> list[SearchHit]:
+        hits = self._index.search(
+            db, column_text(ns), query, prefix=column_text(prefix), limit=limit, offset=offset
+        )
+        return [msgspec.structs.replace(hit, path=path_in_column(hit.path)) for hit in hits]
+
+    def _partly_indexed(
+        self, db: sqlite3.Connection, ns: str, query: str, prefix: str, limit: int, offset: int
+    ) -> list[SearchHit]:
+        """What is indexed, and what is not ranked by itself, in one order."""
+        rows = db.execute(
+            "SELECT e.path, e.content, e.meta FROM pending JOIN entries e ON e.id = pending.entry "
+            "WHERE e.ns = ?",
+            (column_text(ns),),
+        ).fetchall()
+        limit, offset = max(limit, 0), max(offset, 0)
+        hits = self._indexed(db, ns, query, prefix, limit + offset, 0)
+        waiting = self._readable(ns, prefix, rows)
+        hits += rank(waiting, query, prefix=prefix, limit=limit + offset)
+        hits.sort(key=lambda hit: (-(hit.score or 0.0), hit.path))
+        return hits[offset : offset + limit]
+
     def _catch_up(self) -> None:
-        """Index what was written since the last time, by this process or another."""
+        """Index what was written since the last time, by this process or another.
+
+        Others may be writing, or this process may not: then it waits for another time.
+        """
         with self._reading() as db:
-            if db is None or not self._index.behind(db):
+            if db is None or not has_search_index(db) or not self._index.behind(db):
                 return
         more = True
-        while more:
-            with self._changing(index=False) as db:
-                more = self._index.catch_up(db, _INDEX_AFTER) == _INDEX_AFTER
+        try:
+            while more:
+                with self._connections.changing(create=False, wait=self._index_wait) as db:
+                    more = db is not None and (
+                        self._index.catch_up(db, _INDEX_AFTER) == _INDEX_AFTER
+                    )
+        except CorruptStoreError:
+            raise
+        except StoreError:
+            return
         self._unindexed = 0
 
-    # Connections and transactions
-
     @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection | None]:
-        """One consistent view of the file; None while there is no file."""
-        with self._connection(create=False) as db:
-            if db is None:
-                yield None
-                return
-            db.execute("BEGIN")
-            try:
-                yield db
-            finally:
-                db.execute("ROLLBACK")
-
-    @contextmanager
-    def _changing(self, *, index: bool = True) -> Generator[sqlite3.Connection]:
-        """All of it or nothing, and nobody else changes anything meanwhile."""
-        with self._connection(create=True) as db:
+    def _changing(self) -> Generator[sqlite3.Connection]:
+        with self._connections.changing() as db:
             assert db is not None, "asked to be made"
-            with _transaction(db):
-                yield db
-        if index and self._unindexed >= _INDEX_AFTER:
+            yield db
+        if self._unindexed >= _INDEX_AFTER:
             # What was asked for is done and stays done; the next search indexes what this cannot.
             with suppress(StoreError):
                 self._catch_up()
-
-    @contextmanager
-    def _changing_if_there(self) -> Generator[sqlite3.Connection | None]:
-        """The same, but no file is made for it."""
-        with self._connection(create=False) as db:
-            if db is None:
-                yield None
-                return
-            with _transaction(db):
-                yield db
-
-    @contextmanager
-    def _connection(self, *, create: bool) -> Generator[sqlite3.Connection | None]:
-        db: sqlite3.Connection | None = None
-        healthy = False
-        try:
-            db = self._take(create=create)
-            yield db
-            healthy = True
-        except sqlite3.Error as error:
-            raise self._explained(error) from error
-        except Exception:
-            healthy = True
-            raise
-        finally:
-            if db is not None:
-                self._give_back(db, healthy=healthy)
-
-    def _take(self, *, create: bool) -> sqlite3.Connection | None:
-        with self._guard:
-            if self._owner != os.getpid():
-                # Connections must not cross a fork, not even to be closed.
-                self._abandoned += self._idle
-                self._idle.clear()
-                self._owner = os.getpid()
-            if self._idle:
-                return self._idle.pop()
-        if not create and not self.path.exists():
-            return None
-        return open_database(self.path, busy_timeout=self._busy_timeout)
-
-    def _give_back(self, db: sqlite3.Connection, *, healthy: bool) -> None:
-        with self._guard:
-            if healthy and not db.in_transaction and len(self._idle) < _IDLE_CONNECTIONS:
-                self._idle.append(db)
-                return
-        db.close()
-
-    def _explained(self, error: sqlite3.Error) -> StoreError:
-        return explained(error, self.path, self._busy_timeout)
-
-
-def _close_own(connections: list[sqlite3.Connection], owner: int) -> None:
-    """Close what a backend leaves behind, unless it was inherited by a fork."""
-    if os.getpid() == owner:
-        for db in connections:
-            db.close()
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Generator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        with suppress(sqlite3.Error):
-            db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
-def explained(error: sqlite3.Error, path: Path, busy_timeout: float) -> StoreError:
-    """The same error as one of ours, naming the file."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreError(
-            f"{str(path)!r} stayed locked by another process for {busy_timeout:g} seconds; "
-            "try again, or raise `busy_timeout`."
-        )
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return CorruptStoreError(
-            f"{str(path)!r} is damaged or no SQLite file ({error}); restore it from a copy."
-        )
-    return StoreError(f"{str(path)!r} could not be used: {error}.")

@@ -10,7 +10,7 @@ from context_chef.persistence import address
 from context_chef.persistence.address import Address
 from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry, system_clock
 from context_chef.persistence.eviction import AccessIndex, EvictionPolicy
-from context_chef.persistence.locks import EntryLocks
+from context_chef.persistence.locks import locks_of
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.overlay import OverlayBackend
 
@@ -22,6 +22,10 @@ class Store:
     `context://<ns>/` for its addresses. `clock` answers milliseconds since the epoch. One Store is
     meant to be shared: its views of a namespace share one access index, and it may be used from
     threads and event loops alike.
+
+    Changes of one entry keep each other out in all Stores of this process over the same backend
+    object, and between processes where the backend offers `compare_and_swap`. Over another backend
+    that several processes share, the last of two changes at the same time wins.
     """
 
     def __init__(
@@ -42,7 +46,7 @@ class Store:
         for ns, scheme in self._schemes.items():
             check_scheme(ns, scheme)
         self._indexes: dict[str, AccessIndex] = {}
-        self._locks = EntryLocks()
+        self._locks = locks_of(backend)
 
     @classmethod
     def wrap(

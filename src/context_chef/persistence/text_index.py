@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-import json
 import math
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, cast
 
 from context_chef.persistence.backend import SearchHit, sendable
+from context_chef.persistence.layouts import Unreadable, load_json
 from context_chef.persistence.passages import passages_of, snippet_of
 from context_chef.persistence.words import WordSplitter, needles_of, query_words
 
@@ -76,7 +77,7 @@ class TextIndex:
         """Note that an entry is new, or has another content since it was forgotten."""
         db.execute("INSERT OR IGNORE INTO pending VALUES (?)", (entry,))
 
-    def forget(self, db: sqlite3.Connection, entry: int, content: str) -> None:
+    def forget(self, db: sqlite3.Connection, entry: int, content: object) -> None:
         """Take an entry out, before its row changes. `content` is what the row still holds."""
         if db.execute("DELETE FROM pending WHERE entry = ?", (entry,)).rowcount:
             return
@@ -86,10 +87,12 @@ class TextIndex:
             db.execute(
                 "INSERT INTO ranked (ranked, rowid, words) VALUES ('delete', ?, ?)", (row, words)
             )
-            db.execute(
-                "INSERT INTO grams (grams, rowid, text) VALUES ('delete', ?, ?)",
-                (row, content if text is None else text),
-            )
+            whole = content if text is None else text
+            # Of a damaged row nobody knows what it held; its trigrams then lead to no passage.
+            if isinstance(whole, str):
+                db.execute(
+                    "INSERT INTO grams (grams, rowid, text) VALUES ('delete', ?, ?)", (row, whole)
+                )
         db.execute("DELETE FROM passages WHERE entry = ?", (entry,))
         _count(db, -len(gone), -sum(length for _, length, _, _ in gone))
 
@@ -106,7 +109,8 @@ class TextIndex:
         ).fetchall()
         passages, length = 0, 0
         for entry, content in rows:
-            for passage in passages_of(content):
+            # A damaged row has nothing that could be found.
+            for passage in passages_of(content) if isinstance(content, str) else ():
                 words = self._splitter.words_of(passage.text)
                 whole = passage.text == content
                 row = db.execute(
@@ -150,7 +154,8 @@ class TextIndex:
             ]
             ranked = _one_each(ranked)
         needles = needles_of(query)
-        return [_hit(db, candidate, score, needles) for candidate, score in ranked[offset:needed]]
+        hits = [_hit(db, candidate, score, needles) for candidate, score in ranked[offset:needed]]
+        return [hit for hit in hits if hit is not None]
 
     def _ranked(
         self, db: sqlite3.Connection, scope: _Scope, terms: Sequence[str], needed: int
@@ -377,17 +382,23 @@ def _best_first(item: tuple[_Candidate, float]) -> tuple[float, str, int]:
 
 def _hit(
     db: sqlite3.Connection, candidate: _Candidate, score: float, needles: list[str]
-) -> SearchHit:
+) -> SearchHit | None:
+    """None where the row was damaged since it was indexed."""
     row = db.execute(
         "SELECT coalesce(p.text, e.content), e.meta, p.line, p.message, p.role "
         "FROM passages p JOIN entries e ON e.id = p.entry WHERE p.id = ?",
         (candidate.id,),
     ).fetchone()
     text, meta, line, message, role = row
+    known: object = None
+    with suppress(Unreadable):
+        known = load_json(meta.encode()) if isinstance(meta, str) else None
+    if not isinstance(known, dict) or not isinstance(text, str):
+        return None
     snippet, within = snippet_of(text, needles)
     return SearchHit(
         path=candidate.path,
-        meta=cast("dict[str, Any]", json.loads(meta)),
+        meta=cast("dict[str, Any]", known),
         snippet=snippet,
         score=score,
         line=line + within - 1,

@@ -33,6 +33,7 @@ class Threaded:
                     "is async already; use it as it is."
                 )
         self.backend = backend
+        self.__wrapped__ = backend
 
     def supports(self, capability: str, ns: str | None = None) -> bool:
         """What the wrapped backend says."""
