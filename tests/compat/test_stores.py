@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from context_chef import compat
+from context_chef import ContextChef, compat
 from context_chef.compat import RenamedWarning
 from context_chef.errors import AddressError, AsyncRequiredError, StoreCapabilityError
 from context_chef.persistence import NamespaceView, StoredEntry
@@ -214,3 +214,41 @@ def test_a_wrapped_adapter_tells_the_truth_about_what_it_cannot() -> None:
 def _content(view: NamespaceView, path: str) -> str | None:
     entry = view.get_sync(path)
     return None if entry is None else entry.content
+
+
+@pytest.mark.parametrize("key", ["../x", "/etc/x", "a/../../x", "a//b", "..", "C:\\x"])
+def test_a_flat_store_of_files_takes_every_key_and_stays_inside(tmp_path: Path, key: str) -> None:
+    place = tmp_path / "inner" / "memory"
+    store = compat.VFSMemoryStore(place)
+
+    store.set(key, ENTRY)
+
+    assert store.keys() == [key]
+    assert store.get(key) == ENTRY
+    assert compat.VFSMemoryStore(place).snapshot() == {key: ENTRY}
+    assert {file.parent for file in tmp_path.rglob("*") if file.is_file()} == {place}
+    assert store.delete(key)
+    assert store.get(key) is None
+
+
+def test_an_odd_entry_of_a_wrapped_store_never_fails_a_compile_and_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flat = compat.VFSMemoryStore(tmp_path)
+    flat.set("good", ENTRY)
+    flat.set("../x", {**ENTRY, "value": "climbs"})
+    chef = ContextChef(store=compat.from_memory_store(flat), memory={}, tools="unified")
+    chef.set_history([{"role": "user", "content": "hi"}])
+
+    for _ in range(2):
+        body = str(chef.compile_sync("openai"))
+        assert "ts" in body
+        assert "climbs" not in body
+    listing = {"name": "context", "arguments": {"command": "view", "path": "memory"}}
+    assert "context://memory/good" in chef.handle_tool_sync(listing)
+    memory = chef.get_memory()
+    snapshot = memory.snapshot_sync()
+    assert snapshot is not None
+    assert memory.restore_sync(snapshot)
+    assert sorted(flat.keys()) == ["../x", "good"]
+    assert [record.getMessage() for record in caplog.records if "'../x'" in record.getMessage()]

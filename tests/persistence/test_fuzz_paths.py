@@ -1,6 +1,6 @@
 """No path, however odd, raises anything but AddressError, collides with another or leads outside.
 
-Runs some hundred examples a property; `CONTEXT_CHEF_FUZZ=20000` runs more.
+Runs some hundred examples a property; `CONTEXT_CHEF_FUZZ_EXAMPLES=20000` runs more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from context_chef.errors import AddressError
 from context_chef.persistence import FileSystemBackend, SQLiteBackend, Store, StoredEntry
 from context_chef.persistence.names import alternate, names_of, segment_of
 
-EXAMPLES = int(os.environ.get("CONTEXT_CHEF_FUZZ", "300"))
+EXAMPLES = int(os.environ.get("CONTEXT_CHEF_FUZZ_EXAMPLES", "300"))
 pytestmark = pytest.mark.timeout(3600)
 many = settings(
     max_examples=EXAMPLES,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -243,14 +244,68 @@ async def test_metadata_that_makes_no_sense_is_taken_as_absent_and_warned_about_
 
 
 async def test_damaged_files_never_fail_a_compile(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    """BR-081: an empty file and half a file beside three good entries."""
+    """BR-081: an empty file, half a file, and a very deep one beside three good entries."""
     facts = memory(FileSystemBackend(tmp_path))
     for key in ("a", "b", "c"):
         await facts.set(key, key)
     (tmp_path / "memory" / "empty").write_bytes(b"")
     (tmp_path / "memory" / "half").write_bytes(b'{"content":')
+    (tmp_path / "memory" / "deep").write_bytes(b"[" * 100_000)
+    deep = b'{"content":"x","meta":' + b'{"a":' * 50_000 + b"1" + b"}" * 50_001
+    (tmp_path / "memory" / "deep-meta").write_bytes(deep)
 
     assert await compiled(facts) == ("a", "b", "c")
+    assert [hit.path for hit in await facts.view.search("a")] == ["a"]
+    assert [listed.path for listed in await facts.view.list()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("levels", [100, 400, 900, 2_000, 50_000])
+async def test_metadata_of_any_depth_never_fails_a_compile(tmp_path: Path, levels: int) -> None:
+    facts = memory(FileSystemBackend(tmp_path))
+    await facts.set("good", "v")
+    deep = b'{"content":"x","meta":' + b'{"a":' * levels + b"1" + b"}" * (levels + 1)
+    (tmp_path / "memory" / "odd").write_bytes(deep)
+
+    assert "good" in await compiled(facts)
+
+
+async def test_where_all_cannot_be_read_at_once_the_rest_is_still_shown() -> None:
+    class Odd(InMemoryBackend):
+        def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+            raise ValueError("one of them is odd")
+
+        def read(self, ns: str, path: str) -> StoredEntry | None:
+            if path == "odd":
+                raise ValueError("it is odd")
+            return super().read(ns, path)
+
+    log, backend = Log(), Odd()
+    backend.write("memory", "odd", StoredEntry(content="x"))
+    facts = memory(backend, log=log)
+    await facts.set("good", "v")
+
+    assert await compiled(facts) == ("good",)
+    assert len(log.warnings) == 2
+
+
+@pytest.mark.parametrize("answer", [None, 5, "text", ["a key"], [None]])
+async def test_a_selector_that_answers_something_else_is_named(answer: object) -> None:
+    facts = memory(selector=lambda entries: answer)
+    await facts.set("k", "v")
+
+    with pytest.raises(InputError, match="`selector` must answer memory entries"):
+        await facts.compile_artifacts()
+
+
+async def test_a_selector_that_raises_is_named() -> None:
+    def fail(entries: object) -> list[MemoryEntry]:
+        raise KeyError("theirs")
+
+    facts = memory(selector=fail)
+
+    with pytest.raises(KeyError) as caught:
+        await facts.compile_artifacts()
+    assert "`selector`" in caught.value.__notes__[0]
 
 
 async def test_an_entry_that_cannot_be_read_is_left_out_with_a_warning() -> None:

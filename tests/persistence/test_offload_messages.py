@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from context_chef import ContextChef
 from context_chef.ir.blocks import Inline, Media, Text, Thinking, ToolCall
 from context_chef.ir.message import Message
 from context_chef.persistence import (
@@ -11,6 +14,7 @@ from context_chef.persistence import (
     InMemoryBackend,
     OffloadConfig,
     Offloader,
+    StoredEntry,
     offload_messages,
     offload_messages_sync,
     serialize_span,
@@ -166,3 +170,57 @@ def test_the_same_span_has_the_same_address() -> None:
     span = called("read", "x")
 
     assert Archive(offloader()).store_sync(span) == Archive(offloader()).store_sync(list(span))
+
+
+class Full(InMemoryBackend):
+    """A disk with no room left."""
+
+    def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_text_that_a_marker_would_not_shorten_stays() -> None:
+    vfs = offloader(threshold=100, tail_chars=20)
+    messages = called("run", "word " * 40)
+
+    out = offload_messages_sync(vfs, messages)
+
+    assert out.messages == tuple(messages)
+    assert vfs.get_entries() == []
+
+
+def test_what_the_store_cannot_take_stays_where_that_was_asked_for() -> None:
+    vfs = Offloader(Full(), OffloadConfig(media_bytes=10))
+    media = Media(kind="image", source=Inline(data="A" * 100), media_type="image/png")
+    arguments = json.dumps({"body": LONG})
+    messages = [
+        Message.user([media]),
+        Message.assistant("", tool_calls=[ToolCall(id="c1", name="run", arguments=arguments)]),
+        Message.tool(LONG, tool_call_id="c1"),
+    ]
+
+    out = offload_messages_sync(vfs, messages, keep_on_failure=True)
+
+    assert out.messages == tuple(messages)
+    assert [(fault.index, fault.what) for fault in out.failures] == [
+        (0, "media"),
+        (1, "argument"),
+        (2, "result"),
+    ]
+    with pytest.raises(OSError, match="No space"):
+        offload_messages_sync(vfs, messages)
+
+
+def test_a_full_disk_does_not_stop_a_compile_and_is_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chef = ContextChef(store=Full(), tools="unified", vfs={"automatic": True})
+    chef.set_history(called("run", LONG))
+
+    for _ in range(2):
+        payload = chef.compile_sync("openai")
+        assert payload["messages"][-1]["content"] == LONG
+        codes = [(note.code, note.where) for note in payload.report.diagnostics]
+        assert ("offload-failed", "history[2]") in codes
+    said = [record for record in caplog.records if "No space left" in record.getMessage()]
+    assert len(said) == 1

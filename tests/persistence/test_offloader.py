@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -102,16 +103,49 @@ def test_whatever_goes_comes_back_whole_and_the_counts_are_true(
     assert below == ("\n\n" + text[len(text) - int(shown_tail[1]) :] if shown_tail else "")
 
 
-def test_a_lone_half_of_a_pair_can_be_stored() -> None:
+def test_a_lone_half_of_a_pair_can_be_stored_and_what_is_shown_can_be_sent() -> None:
     """BR-066."""
-    vfs = offloader()
+    vfs = Offloader(InMemoryBackend())
 
-    result = vfs.offload_sync("ok \ud83d end" * 20, tail_chars=0)
+    result = vfs.offload_sync("line\n" * 3000 + "ok \ud83d end")
 
     stored = vfs.resolve_sync(result.uri)
     assert stored is not None
-    assert stored.startswith("ok \ufffd end")
+    assert stored.endswith("ok \ufffd end")
     stored.encode()
+    assert result.content.endswith("ok \ufffd end")
+    result.content.encode()
+    assert vfs.offload_sync("short \ud83d").content == "short \ufffd"
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("damage", ["", "something else"])
+def test_a_damaged_copy_is_stored_anew(tmp_path: Path, fresh: bool, damage: str) -> None:
+    backend = FileSystemBackend(tmp_path)
+    first = Offloader(backend)
+    text = "line\n" * 3000
+    before = first.offload_sync(text)
+    file = backend.physical_path("vfs", first.get_entries()[0].filename)
+    assert file is not None
+    Path(file).write_text(damage)
+
+    again = (Offloader(FileSystemBackend(tmp_path)) if fresh else first).offload_sync(text)
+
+    assert again == before
+    assert first.resolve_sync(again.uri) == text
+
+
+def test_an_adapter_of_earlier_versions_must_be_wrapped() -> None:
+    class Adapter:
+        def write(self, name: str, content: str) -> None: ...
+        def read(self, name: str) -> str | None: ...
+        def delete(self, name: str) -> None: ...
+        def list(self) -> list[str]: ...
+
+    with pytest.raises(SettingsError, match="from_vfs_adapter"):
+        OffloadConfig(adapter=Adapter())  # type: ignore[arg-type]
+    OffloadConfig(adapter=InMemoryBackend())
+    OffloadConfig(adapter=Store(InMemoryBackend()))  # type: ignore[arg-type]
 
 
 def test_the_same_text_has_the_same_address_and_the_same_marker() -> None:

@@ -192,6 +192,25 @@ def test_an_edit_works_with_what_view_showed_of_a_text_with_crlf() -> None:
     assert tools.stored("notes/n") == "1\r\n1.5\r\n2\r\nthree\r\n"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "after"),
+    [
+        ("two", "2\n2.5", "one\r\n2\r\n2.5\r\n"),
+        ("two", "2\r\n2.5", "one\r\n2\r\n2.5\r\n"),
+        ("two\r\n", "2\n3\n", "one\r\n2\r\n3\r\n"),
+        ("\ntwo", "\n2\n2.5", "one\r\n2\r\n2.5\r\n"),
+    ],
+)
+def test_new_lines_in_a_text_with_crlf_end_as_the_others_do(old: str, new: str, after: str) -> None:
+    """BR-083, where the passage is a single line."""
+    tools = Tools()
+    tools.put("notes/n", "one\r\ntwo\r\n")
+
+    tools("str_replace", "notes/n", old_str=old, new_str=new)
+
+    assert tools.stored("notes/n") == after
+
+
 def test_line_ends_can_be_taken_exactly() -> None:
     tools = Tools(exact_line_endings=True)
     tools.put("notes/n", "one\r\ntwo\r\n")

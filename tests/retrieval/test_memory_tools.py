@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_chef.persistence import InMemoryBackend
 from tests.retrieval.hosts import Tools
 
 
@@ -152,3 +153,45 @@ def test_a_read_only_memory_is_read_only_by_every_name() -> None:
     ):
         assert "is read-only for you" in answer
     assert tools("view", "memory/k") == "v"
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("asked_about", ["old", "new"])
+def test_a_rename_loses_no_edit_made_meanwhile(native: bool, asked_about: str) -> None:
+    backend = InMemoryBackend()
+    other = Tools(backend)
+    edits: list[str] = []
+
+    def veto(key: str, value: str | None, old: str | None) -> bool:
+        if key == asked_about and not edits:
+            edits.append(other("str_replace", "memory/old", old_str="one", new_str="one, edited"))
+        return True
+
+    tools = Tools(backend, memory={"on_memory_update": veto}, native_memory=True)
+    other.memory.set_sync("old", "one")
+
+    if native:
+        answer = tools.native("rename", old_path="/memories/old", new_path="/memories/new")
+    else:
+        answer = tools("rename", "memory/old", new_path="memory/new")
+
+    assert edits[0].startswith("Replaced")
+    assert "was changed by somebody else" in answer
+    assert [(e.key, e.value) for e in other.memory.get_all_sync()] == [("old", "one, edited")]
+
+
+def test_a_deletion_takes_only_what_the_host_was_asked_about() -> None:
+    backend = InMemoryBackend()
+    other, asked = Tools(backend), list[str | None]()
+
+    def veto(key: str, value: str | None, old: str | None) -> bool:
+        asked.append(old)
+        other.memory.set_sync("k", "important")
+        return old != "important"
+
+    tools = Tools(backend, memory={"on_memory_update": veto})
+    other.memory.set_sync("k", "v")
+
+    assert "refused" in tools("delete", "memory/k")
+    assert asked == ["v", "important"]
+    assert other.memory.get_sync("k") == "important"

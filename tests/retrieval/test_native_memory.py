@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -151,3 +152,99 @@ def test_a_chef_offers_it_on_anthropic_only_and_answers_its_calls() -> None:
     assert chef.owns_tool("memory")
     call = {"name": "memory", "arguments": {"command": "view", "path": "/memories"}}
     assert chef.handle_tool_sync(call).endswith("0B\t/memories")
+
+
+def test_a_long_line_is_read_on_in_the_words_of_the_answer(tools: Tools) -> None:
+    text = "x" * 50_000 + "\nEND"
+    tools.native("create", path="/memories/big", file_text=text)
+    path, seen = "/memories/big", ""
+
+    for _ in range(5):
+        answer = tools.native("view", path=path)
+        seen += answer.split("\n", 1)[1].split("\n\n[")[0]
+        following = re.search(r"To go on, view (\S+)\]", answer)
+        if following is None:
+            break
+        path = following[1]
+
+    assert path.startswith("/memories/big#C")
+    assert seen == text
+
+
+def test_a_range_view_names_the_file_as_the_tool_does(tools: Tools) -> None:
+    tools.native("create", path="/memories/a", file_text="1\n2\n3")
+
+    answer = tools.native("view", path="/memories/a", view_range=[1, 2])
+
+    assert answer.endswith("To go on, view /memories/a#L3]")
+    assert tools.native("view", path="context://memory/a#L3").split("\n")[1] == "     3\t3"
+
+
+def test_a_wrong_path_is_answered_in_the_words_of_the_tool(tools: Tools) -> None:
+    answer = tools.native("view", path="/memories/../x")
+
+    assert "Use /memories/<name>" in answer
+    assert "context://" not in answer
+    assert len(tools.native("view", path="/etc/" + "x" * 100_000)) < 1_000
+
+
+def test_a_file_and_a_directory_never_share_a_path(tools: Tools) -> None:
+    tools.native("create", path="/memories/d/a", file_text="A")
+    tools.native("create", path="/memories/f", file_text="F")
+
+    for command, arguments in (
+        ("create", {"path": "/memories/d", "file_text": "x"}),
+        ("create", {"path": "/memories/f/below", "file_text": "x"}),
+        ("create", {"path": "/memories/new/", "file_text": "x"}),
+        ("rename", {"old_path": "/memories/f", "new_path": "/memories/d"}),
+        ("rename", {"old_path": "/memories/d", "new_path": "/memories/f/d"}),
+        ("rename", {"old_path": "/memories/d", "new_path": "/memories/d/sub"}),
+        ("rename", {"old_path": "/memories/f", "new_path": "/memories/f/sub"}),
+    ):
+        assert tools.native(command, **arguments).startswith("Error: "), arguments
+    assert {entry.key for entry in tools.memory.get_all_sync()} == {"d/a", "f"}
+
+
+def test_a_deletion_says_what_it_left(tools: Tools) -> None:
+    for key in ("d", "d/a", "d/b"):
+        tools.memory.set_sync(key, key)
+
+    answer = tools.native("delete", path="/memories/d")
+
+    assert answer.startswith("Successfully deleted the file /memories/d.")
+    assert "2 files" in answer
+    assert [entry.key for entry in tools.memory.get_all_sync()] == ["d/a", "d/b"]
+    assert tools.native("delete", path="/memories/d/") == "Successfully deleted /memories/d/"
+    assert tools.memory.get_all_sync() == []
+
+
+def test_what_stops_in_the_middle_of_a_directory_says_how_far_it_came() -> None:
+    tools = Tools(native_memory=True, memory={"on_memory_update": lambda key, *_: key != "d/b"})
+    for key in ("d/a", "d/b", "d/c"):
+        tools.memory.set_sync(key, key)
+
+    answer = tools.native("delete", path="/memories/d")
+
+    assert answer.endswith("1 of 3 files had been deleted by then.")
+    assert [entry.key for entry in tools.memory.get_all_sync()] == ["d/b", "d/c"]
+
+
+def test_an_empty_line_may_be_inserted(tools: Tools) -> None:
+    tools.memory.set_sync("a", "1\n2")
+
+    answer = tools.native("insert", path="/memories/a", insert_line=1, insert_text="")
+
+    assert answer == "The file /memories/a has been edited."
+    assert tools.memory.get_sync("a") == "1\n\n2"
+    assert tools.native("insert", path="/memories/a", insert_line=1).startswith("Error: ")
+
+
+def test_a_long_directory_comes_in_parts() -> None:
+    tools = Tools(native_memory=True, listed_entries=2)
+    for key in ("a", "b", "c"):
+        tools.memory.set_sync(key, key)
+
+    assert "To go on, view /memories#L3]" in tools.native("view", path="/memories")
+    assert tools.native("view", path="/memories#L3").endswith(
+        "1B\t/memories/c\n[Entries 3 to 3 of 3.]"
+    )

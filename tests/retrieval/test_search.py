@@ -53,7 +53,8 @@ def test_a_hit_in_an_archived_span_names_the_message() -> None:
 
     answer = tools("search", "vfs/", query="tangerine")
 
-    assert f"- {uri} (message 2, assistant): " in answer
+    assert f"- {uri}#L6 (message 2, assistant): " in answer
+    assert tools("view", f"{uri}#L6-L7").startswith("assistant:\nthe launch code is tangerine")
 
 
 def test_scanning_matches_letter_by_letter_in_the_order_of_the_listing() -> None:
@@ -110,3 +111,14 @@ def test_memory_is_searched_by_value_and_description() -> None:
 def test_a_blank_query_is_refused() -> None:
     for query in ("", "  ", None):
         assert "`query` is missing" in Tools()("search", "notes/", query=query)
+
+
+def test_a_query_as_long_as_a_text_is_cut_and_said_so() -> None:
+    tools = Tools()
+    tools.put("notes/a", "tangerine")
+
+    for query in ("tangerine " * 60_000, "x" * 300_000):
+        answer = tools("search", "notes/", query=query)
+        assert len(answer) < 1_000
+        assert "Only the first 2000 of" in answer
+    assert "context://notes/a" in tools("search", "notes/", query="tangerine " * 60_000)

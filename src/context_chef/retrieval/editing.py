@@ -46,7 +46,7 @@ def replace_passage(
         raise Mistake(replies.passage_not_unique(address, len(starts), lines))
     [start] = starts
     if not exact_line_endings and _has_crlf_only(content):
-        new = _with_crlf(new, after=content[max(start - 1, 0) : start])
+        new = _with_crlf(new, split=start > 0 and content[start - 1] == "\r")
     changed = content[:start] + new + content[start + end :]
     return Edited(content=changed, line=content.count("\n", 0, start) + 1)
 
@@ -82,9 +82,11 @@ def _has_crlf_only(content: str) -> bool:
     return ends > 0 and ends == content.count("\r\n")
 
 
-def _with_crlf(text: str, *, after: str = "") -> str:
-    """The text with CRLF at its line ends; `after` is the character that comes before it."""
-    return _BARE_LINE_END.sub("\r\n", after + text)[len(after) :]
+def _with_crlf(text: str, *, split: bool = False) -> str:
+    """The text with CRLF at its line ends. `split`: the `\\r` of the first stands before it."""
+    if split and text.startswith("\n"):
+        return "\n" + _with_crlf(text[1:])
+    return _BARE_LINE_END.sub("\r\n", text)
 
 
 def _any_line_ending(old: str) -> re.Pattern[str]:

@@ -63,6 +63,8 @@ class NativeMemory:
     async def _view(self, arguments: Arguments) -> str:
         path = _path(arguments, "path")
         part = parse_view_range(arguments.get("view_range"))
+        if part is None and path.startswith(wording.ROOT + "#") and (cut := cut_part(path)):
+            path, part = cut
         key = _key(path)
         entry = await self._file(key)
         if entry is None and part is None and (cut := cut_part(path)):
@@ -275,12 +277,14 @@ def _path(arguments: Arguments, name: str) -> str:
     path = arguments.required(name).strip(BLANKS)
     if path.startswith(_ADDRESS):  # what the memory block and the `context` tool call it
         path = f"{wording.ROOT}/{path[len(_ADDRESS) :]}"
-    if path != wording.ROOT and not path.startswith(wording.ROOT + "/"):
+    if path != wording.ROOT and not path.startswith((wording.ROOT + "/", wording.ROOT + "#")):
         raise Mistake(wording.outside(path))
     return path
 
 
 def _key(path: str) -> str:
+    if path.startswith(wording.ROOT + "#"):
+        raise Mistake(wording.outside(path))  # a part of the directory, where only views have parts
     key = path[len(wording.ROOT) :].lstrip("/")
     if key and (fault := fault_of_model_path(key)):
         raise Mistake(wording.bad_path(path, fault))
