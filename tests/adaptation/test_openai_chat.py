@@ -420,9 +420,12 @@ def test_a_model_without_tools_on_this_endpoint_is_named() -> None:
     never = adapt(Message.user("x"), model="gpt-6.1", tools=(tool,))
     assert codes(never) == ["tools-refused-on-chat"]
     assert "openai-responses" in never.diagnostics[0].message
-    assert codes(adapt(Message.user("x"), model="gpt-5.6", tools=(tool,))) == [
-        "tools-need-effort-none"
-    ]
+    unreasoned = adapt(Message.user("x"), model="gpt-5.6", tools=(tool,))
+    assert unreasoned.body["reasoning_effort"] == "none"
+    assert [repair.rule for repair in unreasoned.repairs] == ["openai/reasoning-tools"]
+    # The caller's own argument may stand beside it.
+    assert OpenAIAdapter().sdk_arguments(unreasoned)["extra_body"] == {"reasoning_effort": "none"}
+    assert "reasoning_effort" not in adapt(Message.user("x"), model="gpt-5.6").body
 
 
 def test_the_receiver_may_change_what_it_got() -> None:

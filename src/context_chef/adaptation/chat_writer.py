@@ -94,6 +94,7 @@ class ChatWriter:
     ) -> None:
         self.notes = Notes(WIRE)
         self._profile = profile
+        self._mend = mend
         self._marks = profile is not None and profile.cache.explicit_marks
         as_parts = self._marks and moving_breakpoints
         self._messages = _MessageWriter(
@@ -164,11 +165,14 @@ class ChatWriter:
                 return
         self._add(Draft(role="user", pieces=[piece]))
 
-    def judge_tools(self, wire: Sequence[Mapping[str, Any]]) -> None:
-        """Says so when the model takes no tools on this endpoint."""
+    def judge_tools(self, wire: Sequence[Mapping[str, Any]]) -> bool:
+        """Says so when the model takes no tools on this endpoint, or none while it reasons.
+
+        True: the request has to ask for no reasoning (and is asked to, where requests are mended).
+        """
         profile = self._profile
         if profile is None or not any(tool.get("type") == "function" for tool in wire):
-            return
+            return False
         if profile.chat_tools == "never":
             self.notes.diagnose(
                 "tools-refused-on-chat",
@@ -177,6 +181,15 @@ class ChatWriter:
                 "use the target `openai-responses`.",
             )
         elif profile.chat_tools == "effort_none":
+            if self._mend:
+                self.notes.repair(
+                    "reasoning-tools",
+                    "reasoning_effort",
+                    f"{profile.name} takes function tools on Chat Completions only without "
+                    "reasoning, so its effort is set to none; the target `openai-responses` has "
+                    "no such limit.",
+                )
+                return True
             self.notes.diagnose(
                 "tools-need-effort-none",
                 "tools",
@@ -191,6 +204,7 @@ class ChatWriter:
                 f"{profile.name} takes function tools on Chat Completions only without "
                 '`reasoning_effort`, or with "none".',
             )
+        return False
 
 
 class _MessageWriter:

@@ -61,8 +61,17 @@ class OpenAIAdapter:
         return self._adapted(request, mend=True)
 
     def sdk_arguments(self, adapted: Adapted) -> dict[str, Any]:
-        """What `client.chat.completions.create(model=…, **arguments)` takes."""
-        return chat_arguments(adapted.body)
+        """What `client.chat.completions.create(model=…, **arguments)` takes.
+
+        A reasoning effort of ours goes into `extra_body`: an argument of the caller's own beside it
+        is no conflict then, and what the model needs with tools holds.
+        """
+        arguments = chat_arguments(adapted.body)
+        if "reasoning_effort" in arguments:
+            effort = arguments.pop("reasoning_effort")
+            extra = arguments.get("extra_body", {})
+            arguments["extra_body"] = {**extra, "reasoning_effort": effort}
+        return arguments
 
     def _adapted(self, request: AdaptRequest, *, mend: bool) -> Adapted:
         converted = convert_tools(request.tools, target=WIRE, profile=request.profile)
@@ -77,7 +86,8 @@ class OpenAIAdapter:
         body: dict[str, Any] = {"messages": writer.write(request.messages)}
         if converted.wire:
             body["tools"] = converted.wire
-            writer.judge_tools(converted.wire)
+            if writer.judge_tools(converted.wire):
+                body["reasoning_effort"] = "none"
         return Adapted(
             body=body,
             repairs=(*converted.repairs, *writer.notes.repairs),

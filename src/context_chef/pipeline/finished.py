@@ -100,7 +100,9 @@ def _faults(turn: CompileTurn, payload: Payload) -> list[Fault]:
     model = turn.inputs.model
     if model is not None and "model" in request:
         request["model"] = model
-    found = check_payload(turn.target_name, request, model=model, profile=turn.profile)
+    found = check_payload(
+        turn.target_name, request, model=model, profile=turn.profile, partial=True
+    )
     return [fault for fault in found if fault.severity == "error"]
 
 
@@ -128,6 +130,7 @@ async def _mend(
     arguments = adapter.sdk_arguments(msgspec.structs.replace(adapted, body=body))
     payload.clear()
     payload.update(arguments)
+    left = {(fault.rule, fault.path) for fault in _faults(turn, payload)}
     turn.repairs.extend(
         Repair(
             rule=fault.rule,
@@ -135,4 +138,5 @@ async def _mend(
             message=f"a handler or adapter left this, and it was mended: {fault.message}",
         )
         for fault in faults
+        if (fault.rule, fault.path) not in left  # what is left stays in the report as refused
     )
