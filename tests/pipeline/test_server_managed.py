@@ -194,9 +194,7 @@ def test_where_the_server_works_nobody_else_does(wrap: Any) -> None:
 
 def test_the_newest_compaction_item_of_responses_stands_for_what_came_before_it() -> None:
     item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2VhbGVk"}
-    came = Message(
-        role="assistant", content=(Opaque(provider="openai-responses", value=item),)
-    )
+    came = Message(role="assistant", content=(Opaque(provider="openai-responses", value=item),))
     rows = [*talk(), came, Message.assistant("Now this."), Message.user("more?")]
     rows[4] = rows[4].replace(pinned=True)
     chef = chef_with(server(responses=True)).set_history(rows)

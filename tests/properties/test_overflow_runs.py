@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.overflow_runs import STRATEGIES, TARGETS, long_traces, runs
+
 from tests.shared_data import DATA, needs_data
 
 

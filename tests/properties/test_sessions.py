@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.properties.sessions import MODELS, STRATEGIES, Session, play
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(sorted(STRATEGIES)),
