@@ -51,7 +51,7 @@ from context_chef.selection.pruner import Pruner, PrunerConfig
 from context_chef.selection.tool_groups import GroupLike
 from context_chef.slots import Handler, Slot
 from context_chef.snapshot import ChefSnapshot
-from context_chef.wiring import ChefOptions, SkillSource, Wiring
+from context_chef.wiring import ChefOptions, SkillSource, Wiring, settings_of_file
 
 Section = Mapping[str, Any]
 
@@ -99,8 +99,13 @@ class ContextChef:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> ContextChef:
-        """A chef of plain settings, as they stand in a TOML or JSON file."""
-        return cls(**settings)
+        """A chef of plain settings, as they stand in a TOML or JSON file.
+
+        Beyond what the constructor takes, `store` may be a path (a folder, or a `.db` file: SQLite)
+        and `overflow.strategy` a name (`"reset"`), a mapping with `name` and options, or a list of
+        these (a chain). `profiles` is best a mapping here. Raises SettingsError.
+        """
+        return cls(**settings_of_file(settings))
 
     def _wire(self, options: ChefOptions) -> None:
         self._wire_up(Wiring(options), ChefState())
