@@ -33,6 +33,7 @@ from context_chef.ir.tokens import utf16_length
 from context_chef.ir.turns import pinned_indexes
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY
 from context_chef.selection import validate_handoff_config
+from tests.parity.outcome import RAISED, described
 from tests.parity.overflow_standins import World, row, tokenizer
 
 Call = Callable[[dict[str, Any], World], Awaitable[Any]]
@@ -71,7 +72,7 @@ async def _cut(args: dict[str, Any], rows: list[Any]) -> dict[str, Any]:
             **args["options"],
         )
     except Exception as error:  # noqa: BLE001  # recorded as an outcome
-        return {"error": type(error).__name__}
+        return {"error": "Error", RAISED: described(error)}
     result = await strategy.apply(
         OverflowInput(
             history=history,

@@ -20,7 +20,7 @@ from context_chef import (
     read_message,
     read_messages,
 )
-from tests.parity.outcome import Outcome, first_difference
+from tests.parity.outcome import RAISED, Outcome, described, differences, outcome_of, raised
 from tests.parity.overflow_calls import CALLS
 from tests.parity.overflow_standins import (
     REFERENCE_OVERFLOW,
@@ -81,14 +81,10 @@ def run(scenario: dict[str, Any], document: dict[str, Any]) -> Outcome:
     try:
         actual = asyncio.run(KINDS[given["kind"]](given))
     except Exception as error:  # noqa: BLE001  # a crash is an outcome of the run
-        detail = f"raised {type(error).__name__}: {error}"
-        return Outcome(id=scenario["id"], status="failed", detail=detail)
+        return outcome_of(scenario["id"], [raised(error)])
     if _works_in_background(given):
         expected, actual = _floated(expected), _floated(actual)
-    difference = first_difference(_shaped(expected), _shaped(actual))
-    if difference is None:
-        return Outcome(id=scenario["id"], status="passed")
-    return Outcome(id=scenario["id"], status="failed", detail=difference)
+    return outcome_of(scenario["id"], differences(_shaped(expected), _shaped(actual)))
 
 
 async def _call(given: dict[str, Any]) -> Any:
@@ -101,7 +97,7 @@ async def _chef(given: dict[str, Any]) -> Any:
     try:
         session.build()
     except Exception as error:  # noqa: BLE001  # recorded as an outcome
-        return {"construct_error": error_name(error)}
+        return {"construct_error": error_name(error), RAISED: described(error)}
     for number, step in enumerate(given["steps"]):
         await session.step(number, step)
     return {"log": session.named_log()}
@@ -251,7 +247,7 @@ class ChefSession:
             payload = await chef.compile(step.get("target", "openai"), signal=self._token)
             seen["window"] = payload.meta.window_id
         except Exception as error:  # noqa: BLE001  # recorded as an outcome
-            seen["error"] = error_name(error)
+            seen |= {"error": error_name(error), RAISED: described(error)}
         finally:
             self._token = None
         await world.settle()
@@ -350,7 +346,7 @@ async def _pool(given: dict[str, Any]) -> Any:
     try:
         pool = create_janitor_pool(_pool_options(given["config"], world))
     except Exception as error:  # noqa: BLE001  # recorded as an outcome
-        return {"construct_error": error_name(error)}
+        return {"construct_error": error_name(error), RAISED: described(error)}
     if pool is None:
         return {"pool": None}
     log: list[dict[str, Any]] = []

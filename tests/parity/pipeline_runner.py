@@ -44,7 +44,7 @@ from context_chef.events import Emitter
 from context_chef.prompts.vocabulary import resolve_vocabulary
 from context_chef.selection import render_handoff_notice
 from tests.parity.masks import masked
-from tests.parity.outcome import Outcome, first_difference
+from tests.parity.outcome import RAISED, Outcome, described, differences, outcome_of, raised
 from tests.parity.script import Notes, Script, run_compile, snake
 from tests.parity.shapes import canonical, plain, recorded_payload
 
@@ -80,27 +80,17 @@ def run(scenario: dict[str, Any], document: dict[str, Any]) -> Outcome:
     try:
         actual = KINDS[scenario["kind"]](scenario["input"], notes)
     except Exception as error:  # noqa: BLE001  # a recorded failure is an outcome like any other
-        if isinstance(expected, dict) and "throws" in expected:
-            text = str(error)
-            missing = [token for token in expected.get("mentions", []) if token not in text]
-            if not missing:
-                return Outcome(id=scenario["id"], status="passed")
-            return _failed(scenario, f"the error does not mention {missing}: {text}", notes)
-        return _failed(scenario, f"raised {type(error).__name__}: {error}", notes)
-    difference = first_difference(_shaped(expected), _shaped(actual))
-    if difference is None:
-        return Outcome(id=scenario["id"], status="passed")
-    return _failed(scenario, difference, notes)
-
-
-def _failed(scenario: dict[str, Any], detail: str, notes: Notes) -> Outcome:
-    raised = f" (raised: {'; '.join(notes.errors)})" if notes.errors else ""
-    return Outcome(
-        id=scenario["id"],
-        status="failed",
-        detail=detail + raised,
-        repairs=tuple(notes.repairs),
-    )
+        if not (isinstance(expected, dict) and "throws" in expected):
+            return outcome_of(scenario["id"], [raised(error)])
+        text = str(error)
+        mentions = expected.get("mentions", [])
+        actual = {
+            "throws": expected["throws"],
+            RAISED: described(error),
+            **({"mentions": [token for token in mentions if token in text]} if mentions else {}),
+        }
+    found = differences(_shaped(expected), _shaped(actual))
+    return outcome_of(scenario["id"], found)
 
 
 def _shaped(value: Any) -> Any:
@@ -206,7 +196,7 @@ def _handoff_config(given: Any) -> Any:
                 **{snake(key): value for key, value in config.items()}
             )
         except Exception as error:  # noqa: BLE001  # recorded as an outcome
-            results.append({"throws": type(error).__name__, "text": str(error)})
+            results.append({"throws": "Error", RAISED: described(error)})
         else:
             results.append(masked(msgspec.to_builtins(checked)))
     return results
@@ -285,7 +275,11 @@ def _session_key(given: dict[str, Any]) -> Any:
 def _vocabulary(given: dict[str, Any]) -> Any:
     results = []
     for mode in given["modes"]:
-        words = resolve_vocabulary(mode)
+        try:
+            words = resolve_vocabulary(mode)
+        except Exception as error:  # noqa: BLE001  # recorded as an outcome
+            results.append({"requested": mode, "throws": "Error", RAISED: described(error)})
+            continue
         lineage = context_chef.WindowLineage(first="w_0", current="w_now", previous="w_before")
         marker = {"total_lines": 120, "total_chars": 9000, "uri": "context://vfs/x.txt"}
 
@@ -442,7 +436,9 @@ def _registry(given: dict[str, Any]) -> Any:
                 results.append({"list": list(registry.names())})
         except Exception as error:  # noqa: BLE001  # recorded as an outcome
             mentions = [token for token in op.get("check_mentions", []) if token in str(error)]
-            results.append({"op": kind, "throws": "Error", "mentions": mentions})
+            results.append(
+                {"op": kind, "throws": "Error", "mentions": mentions, RAISED: described(error)}
+            )
     return {"results": results}
 
 

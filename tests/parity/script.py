@@ -21,6 +21,7 @@ from context_chef import (
 )
 from context_chef.ir.window import OverflowInput, OverflowResult
 from tests.parity.masks import WindowNames, masked
+from tests.parity.outcome import RAISED, described
 from tests.parity.shapes import plain, recorded_payload, same_json_text
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -101,11 +102,10 @@ class Warnings:
 
 
 class Notes:
-    """What a scenario's compiles mended, and what was raised on the way."""
+    """What a scenario's compiles mended."""
 
     def __init__(self) -> None:
         self.repairs: list[str] = []
-        self.errors: list[str] = []
 
 
 class Session:
@@ -277,11 +277,20 @@ class Session:
         tools = []
         for tool in self.chef.visible_tools():
             assert tool.name in named
-            row = {key: item for key, item in msgspec.to_builtins(tool).items() if item != {}}
+            fields = plain(msgspec.to_builtins(tool))
+            row = {key: item for key, item in fields.items() if item != {}}
             if row.pop("defer_loading", False):
                 row["deferLoading"] = True
-            tools.append(_library_text(row) if self.chef.owns_tool(tool.name) else row)
+            ours = self.chef.owns_tool(tool.name) or tool.name == self._loader
+            tools.append(_library_text(row) if ours else row)
         return tools
+
+    @property
+    def _loader(self) -> str | None:
+        """The tool that loads toolkits: the library's, though the caller executes it."""
+        names = [tool.name for tool in self.chef.visible_tools()]
+        pruner = self.chef.get_pruner()
+        return next((n for n in names if pruner.is_toolkit_loader({"name": n})), None)
 
     def _meta(self, meta: Any) -> dict[str, Any]:
         row = {
@@ -528,15 +537,15 @@ class Script:
         try:
             self.session = Session(config, self.profiles, self.notes)
         except Exception as error:  # noqa: BLE001  # a construction that fails is the whole outcome
-            self.notes.errors.append(f"{type(error).__name__}: {error}")
-            return {"results": [{"throws": "Error"}]}
+            return {"results": [{"throws": "Error", RAISED: described(error)}]}
         results = []
         for step in self.given["steps"]:
             try:
                 result = await self._step(step)
             except Exception as error:  # noqa: BLE001  # recorded as an outcome
-                self.notes.errors.append(f"{type(error).__name__}: {error}")
-                result = {"op": step["op"], "throws": type(error).__name__}
+                result = {
+                    "op": step["op"], "throws": type(error).__name__, RAISED: described(error)
+                }  # fmt: skip
                 if "check_mentions" in step:
                     tokens = step["check_mentions"]
                     result["mentions"] = [token for token in tokens if token in str(error)]

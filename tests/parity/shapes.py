@@ -55,9 +55,12 @@ def canonical(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _messages(messages: list[Any]) -> list[Any]:
-    if any(isinstance(m, dict) and "parts" in m for m in messages):
+    if not all(isinstance(m, dict) for m in messages):
+        return messages
+    if any("parts" in m for m in messages):
         return [_entry(entry) for entry in _merged(messages, "parts")]
-    if any(isinstance(m, dict) and _is_blocks(m.get("content")) for m in messages):
+    chat = any(m.get("role") == "tool" or "tool_calls" in m for m in messages)
+    if not chat and any(_is_blocks(m.get("content")) for m in messages):
         return [_anthropic(message) for message in _merged(messages, "content")]
     return [_chat(message) for message in messages]
 

@@ -15,6 +15,7 @@ from context_chef.persistence import Store, StoredEntry
 from context_chef.persistence.memory_config import MemorySnapshot
 from context_chef.prompts import offload as offload_wording
 from context_chef.retrieval import render_recalled_content
+from tests.parity.outcome import RAISED, described
 from tests.parity.store_tools import TOOL_OPERATIONS
 from tests.parity.store_values import ABSENT, BLANKS
 from tests.parity.store_world import World, entry_record
@@ -33,9 +34,10 @@ def operation(*names: str) -> Callable[[Operation], Operation]:
     return register
 
 
-def raised(error: Exception) -> dict[str, Any]:
+def raising(error: Exception) -> dict[str, Any]:
     """An exception as it is recorded."""
     outcome: dict[str, Any] = {"raises": True, "error_type": "generic", "_text": str(error)}
+    outcome[RAISED] = described(error)
     if isinstance(error, StoreCapabilityError):
         closed = isinstance(error, VFSCleanupNotSupportedError)
         outcome["error_type"] = type(error).__name__

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.parity.outcome import Outcome
-from tests.parity.store_operations import OPERATIONS, raised
-from tests.parity.store_values import difference, resolve, words
+from tests.parity.outcome import Difference, Outcome, outcome_of, raised
+from tests.parity.store_operations import OPERATIONS, raising
+from tests.parity.store_values import outcome_differences, resolve, words
 from tests.parity.store_world import World
 
 
@@ -24,11 +24,12 @@ def run(scenario: dict[str, Any], document: dict[str, Any]) -> Outcome:
             found = asyncio.run(_steps(scenario, document, root))
         finally:
             os.chdir(before)
-    status = "passed" if found is None else "failed"
-    return Outcome(id=scenario["id"], status=status, detail=found or "")
+    return outcome_of(scenario["id"], found)
 
 
-async def _steps(scenario: dict[str, Any], document: dict[str, Any], root: Path) -> str | None:
+async def _steps(
+    scenario: dict[str, Any], document: dict[str, Any], root: Path
+) -> list[Difference]:
     given = scenario["input"]
     config = resolve(given.get("config") or {}, {}, str(root))
     world = World(root, document["clock_start_ms"], config)
@@ -37,15 +38,20 @@ async def _steps(scenario: dict[str, Any], document: dict[str, Any], root: Path)
         try:
             _ = world.chef
         except Exception as error:  # noqa: BLE001  # a refused configuration is an outcome
-            return f"construction: {error}"
+            return [raised(error, "construction")]
+    found: list[Difference] = []
     for index, (step, expected) in enumerate(
         zip(given["steps"], scenario["expected"], strict=True)
     ):
-        actual = await perform(world, step)
+        at = f"{step['op']}[{index}]"
+        try:
+            actual = await perform(world, step)
+        except Exception as error:  # noqa: BLE001  # a step that cannot be run is a difference
+            found.append(raised(error, at))
+            continue
         recorded = words(resolve_root(expected, str(root)))
-        if found := difference(recorded, resolve_pid(actual), f"{step['op']}[{index}]"):
-            return found
-    return None
+        found += outcome_differences(recorded, resolve_pid(actual), at)
+    return found
 
 
 async def perform(world: World, step: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +68,7 @@ async def perform(world: World, step: dict[str, Any]) -> dict[str, Any]:
     except NotImplementedError:
         raise
     except Exception as error:  # noqa: BLE001  # the outcome of the step
-        return raised(error)
+        return raising(error)
 
 
 def resolve_root(value: Any, root: str) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from itertools import chain
 from typing import Any
 
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, UNIFIED_VOCABULARY, Vocabulary
+from tests.parity.outcome import RAISED, Difference, aligned
 
 ABSENT: Any = object()
 """An argument that was not passed, which is not the same as null."""
@@ -70,63 +72,81 @@ def _guidance(match: re.Match[str]) -> str:
     return template.replace("{keys}", match[3])
 
 
-def difference(expected: Any, actual: Any, path: str = "$") -> str | None:
-    """Where an outcome parts from what was recorded; None when it does not.
+def outcome_differences(expected: Any, actual: Any, path: str = "$") -> list[Difference]:
+    """Every place where an outcome parts from what was recorded.
 
     `_text` in an outcome is what must mention something; `_also` says the same in other shapes.
     """
     if isinstance(expected, dict) and "$digest" in expected:
         found = digest(actual) if isinstance(actual, str) else actual
-        return difference(expected["$digest"], found, path)
+        return outcome_differences(expected["$digest"], found, path)
     if isinstance(expected, dict) and set(expected) == {"$number"}:
         same = isinstance(actual, float) and math.isnan(actual)
-        return None if same else f"{path}: expected {expected}, found {shown(actual)}"
+        return [] if same else [Difference(at=path, kind="changed", was="NaN", now=actual)]
     if isinstance(expected, dict) and isinstance(actual, dict):
         return _dicts(expected, actual, path)
     if isinstance(expected, list) and isinstance(actual, list):
-        for index, (left, right) in enumerate(zip(expected, actual, strict=False)):
-            if found := difference(left, right, f"{path}[{index}]"):
-                return found
-        if len(expected) != len(actual):
-            return f"{path}: {len(expected)} expected, {len(actual)} found: {shown(actual)}"
-        return None
+        if path.endswith(".outcomes") and len(expected) == len(actual):
+            pairs: list[tuple[int | None, int | None]] = [(i, i) for i in range(len(expected))]
+        else:
+            pairs = aligned(expected, actual)
+        return list(chain.from_iterable(_pair(expected, actual, path, *pair) for pair in pairs))
     if isinstance(expected, bool) is isinstance(actual, bool) and expected == actual:
-        return None
-    return f"{path}: expected {shown(expected)}, found {shown(actual)}"
+        return []
+    return [Difference(at=path, kind="changed", was=expected, now=actual)]
 
 
-def _dicts(expected: dict[str, Any], actual: dict[str, Any], path: str) -> str | None:
+def _pair(
+    expected: list[Any], actual: list[Any], path: str, left: int | None, right: int | None
+) -> list[Difference]:
+    if left is None:
+        assert right is not None
+        return [Difference(at=f"{path}[{right}]", kind="unexpected", now=actual[right])]
+    if right is None:
+        return [Difference(at=f"{path}[{left}]", kind="missing", was=expected[left])]
+    return outcome_differences(expected[left], actual[right], f"{path}[{left}]")
+
+
+def _dicts(expected: dict[str, Any], actual: dict[str, Any], path: str) -> list[Difference]:
     message = actual.get("_text", "")
+    error = actual.get(RAISED)
+    if error is not None and not expected.get("raises"):
+        return [Difference(at=path, kind="raised", was=expected, now=error)]
+    if expected.get("raises") and not actual.get("raises"):
+        return [Difference(at=path, kind="changed", was=expected, now=_visible(actual))]
+    found: list[Difference] = []
     loose = expected.get("kind") in _LOOSE_LOGS
     for key, wanted in expected.items():
+        at = f"{path}.{key}"
         if key == "must_mention":
-            missing = [token for token in wanted if token not in message]
-            if missing:
-                return f"{path}: {shown(message)} does not mention {missing}"
+            lacking = [token for token in wanted if token not in message]
+            if lacking:
+                found.append(Difference(at=at, kind="changed", was=lacking, now=message))
         elif key in ("about", "raised"):
             continue  # our own wording; ours never raises later than it can
-        elif key == "empty_listing_of":
+        elif key in ("empty_listing_of", "no_matches_for"):
             if wanted not in message or "- context://" in message:
-                return f"{path}: {shown(message)} is no empty listing of {wanted}"
-        elif key == "no_matches_for":
-            if wanted not in message or "- context://" in message:
-                return f"{path}: {shown(message)} finds something for {wanted!r}"
+                found.append(Difference(at=at, kind="changed", was=wanted, now=message))
         elif key == "under":
             if wanted not in message:
-                return f"{path}: {shown(message)} does not say {wanted}"
+                found.append(Difference(at=at, kind="changed", was=wanted, now=message))
         elif key not in actual and key in actual.get("_also", {}):
-            if found := difference(wanted, actual["_also"][key], f"{path}.{key}"):
-                return found
+            found += outcome_differences(wanted, actual["_also"][key], at)
         elif key not in actual:
-            return f"{path}.{key}: missing, expected {shown(wanted)}; {shown(message)}"
-        elif found := difference(wanted, actual[key], f"{path}.{key}"):
-            return found
-    if loose:
-        return None
-    extra = [key for key in actual if key not in expected and not key.startswith("_")]
-    if extra and not (set(expected) & {"must_mention", "empty_listing_of", "no_matches_for"}):
-        return f"{path}.{extra[0]}: unexpected {shown(actual[extra[0]])}; {shown(message)}"
-    return None
+            found.append(Difference(at=at, kind="missing", was=wanted, now=message or None))
+        else:
+            found += outcome_differences(wanted, actual[key], at)
+    if not loose and not set(expected) & {"must_mention", "empty_listing_of", "no_matches_for"}:
+        extra = [key for key in actual if key not in expected and not key.startswith("_")]
+        found += [
+            Difference(at=f"{path}.{key}", kind="unexpected", now=actual[key]) for key in extra
+        ]
+    return found
+
+
+def _visible(actual: dict[str, Any]) -> dict[str, Any]:
+    shown = {key: item for key, item in actual.items() if not key.startswith("_")}
+    return {**shown, "text": actual["_text"]} if "_text" in actual else shown
 
 
 def digest(text: str) -> dict[str, Any]:
@@ -139,9 +159,3 @@ def digest(text: str) -> dict[str, Any]:
         "starts_with": text[:60],
         "ends_with": text[-60:],
     }
-
-
-def shown(value: Any) -> str:
-    """A value for a message, cut when it is long."""
-    text = repr(value)
-    return text if len(text) <= 400 else f"{text[:400]}…"
