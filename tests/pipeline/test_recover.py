@@ -1,4 +1,4 @@
-"""`chef.recover()`: a request that the provider refused as too large is followed by one that fits."""
+"""`chef.recover()`: after a request that was refused as too large comes one that fits."""
 
 from __future__ import annotations
 
