@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +18,7 @@ from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
 from context_chef.adaptation.tools import tool_from_dict
 from context_chef.bridge import MaybeAwaitable, stepping
-from context_chef.errors import RenamedWarning, SettingsError, nearest
+from context_chef.errors import InputError, RenamedWarning, SettingsError, nearest
 from context_chef.events import Emitter, Logger
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
@@ -35,6 +37,7 @@ from context_chef.persistence.notices import log_of_library
 from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
 from context_chef.persistence.offload_messages import OffloadedMessages, offload_messages
 from context_chef.persistence.offloader import Offloader
+from context_chef.persistence.sqlite import SQLiteBackend
 from context_chef.persistence.store import Store
 from context_chef.persistence.whole_namespace import read_whole, replace_whole
 from context_chef.pipeline.state import ChefState
@@ -48,9 +51,16 @@ from context_chef.retrieval.context_tool import (
 from context_chef.retrieval.host import ContextHost
 from context_chef.retrieval.new_context import get_new_context_tool_definition
 from context_chef.retrieval.policy import ContextToolConfig
+from context_chef.selection.anchored import anchored
+from context_chef.selection.chain import chain
+from context_chef.selection.clear import clear
 from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
 from context_chef.selection.pruner import Pruner, PrunerConfig
+from context_chef.selection.reset import reset
+from context_chef.selection.server import server
+from context_chef.selection.strategy import OverflowStrategy
+from context_chef.selection.summarize import summarize
 from context_chef.slots import BeforeAssemble, Handler, SlotBoard
 from context_chef.snapshot import ChefSnapshot
 
@@ -106,7 +116,7 @@ class ChefOptions:
         for name in options:
             if name not in known:
                 raise SettingsError(
-                    f"`ContextChef` has no setting {name!r}. {nearest(name, known)}"
+                    f"`ContextChef` has no setting {name!r}. {_right_place(name, known)}"
                 )
         return cls(**options)
 
@@ -128,6 +138,23 @@ class ChefOptions:
                 warn_of_old_option(name)
         if self.model is not None and not isinstance(self.model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
             raise SettingsError(f"`model` is a model's id, not {self.model!r}.")
+
+
+_SECTIONS: Final[Mapping[str, type[Any]]] = {
+    "janitor": JanitorConfig,
+    "overflow": OverflowConfig,
+    "memory": MemoryConfig,
+    "vfs": OffloadConfig,
+    "context_tool": ContextToolConfig,
+}
+
+
+def _right_place(name: str, known: Sequence[str]) -> str:
+    """The hint for a name that is no setting of the chef, or one of a section of it."""
+    for section, kind in _SECTIONS.items():
+        if any(field.name == name for field in dataclasses.fields(kind)):
+            return f'Write `{section}={{"{name}": …}}`.'
+    return nearest(name, known)
 
 
 class Wiring:
@@ -416,8 +443,86 @@ def warn_of_old_option(name: str) -> None:
     warnings.warn(
         f"The option `{name}` goes away in 2.0; use {OLD_OPTIONS[name]}.",
         RenamedWarning,
-        stacklevel=2,
+        stacklevel=_callers_level(),
     )
+
+
+def _callers_level() -> int:
+    """How far up the first frame outside this library is, as `stacklevel` counts for our caller."""
+    package, level = os.path.dirname(__file__) + os.sep, 1
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # `inspect` reads source files
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(package) or frame.f_code.co_filename == "<string>"
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+_NAMED_STRATEGIES: Final[Mapping[str, Callable[..., OverflowStrategy]]] = {
+    "reset": reset,
+    "summarize": summarize,
+    "anchored": anchored,
+    "clear": clear,
+    "server": server,
+}
+"""Strategies that plain settings can name, alone or as `{"name": …, option: …}`."""
+
+
+def settings_of_file(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as TOML or JSON has them: a strategy by name, a store by path, profiles as tables.
+
+    Raises SettingsError for names that are not known. Everything else stays as it is.
+    """
+    if not isinstance(settings, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # comes from a file
+        raise SettingsError(f"settings are a mapping of names to values, not {settings!r}.")
+    options = dict(settings)
+    if isinstance(options.get("store"), (str, os.PathLike)):
+        options["store"] = _store_at(options["store"], "store")
+    for section in ("memory", "vfs"):
+        given = options.get(section)
+        if isinstance(given, Mapping):
+            given = dict(cast(Mapping[str, Any], given))
+            if isinstance(given.get("store"), (str, os.PathLike)):
+                given["store"] = _store_at(given["store"], f"{section}.store")
+            options[section] = given
+    overflow = options.get("overflow")
+    if isinstance(overflow, Mapping):
+        overflow = dict(cast(Mapping[str, Any], overflow))
+        if isinstance(overflow.get("strategy"), (str, Mapping, list, tuple)):
+            overflow["strategy"] = _strategy_of(overflow["strategy"])
+        options["overflow"] = overflow
+    return options
+
+
+def _store_at(path: str | os.PathLike[str], name: str) -> SQLiteBackend:
+    text = os.fspath(path)
+    if not text.strip():
+        raise SettingsError(f"`{name}` is a folder or a database file, not {text!r}.")
+    is_file = text.endswith((".db", ".sqlite", ".sqlite3"))
+    return SQLiteBackend(text if is_file else os.path.join(text, "context.db"))
+
+
+def _strategy_of(given: Any) -> OverflowStrategy:
+    """A strategy by name, by a table of its name and options, or a list of these: a chain."""
+    if isinstance(given, (list, tuple)):
+        return chain(*(_strategy_of(step) for step in cast(Sequence[Any], given)))
+    table: dict[str, Any] = {"name": given} if isinstance(given, str) else {}
+    if isinstance(given, Mapping):
+        table = dict(cast(Mapping[str, Any], given))
+    name = table.pop("name", None)
+    make = _NAMED_STRATEGIES.get(name) if isinstance(name, str) else None
+    if make is None:
+        raise SettingsError(
+            f"`overflow.strategy` cannot be {given!r}. {nearest(name, _NAMED_STRATEGIES)} Give a "
+            'name, a mapping `{"name": …, option: …}`, a list of these, or a strategy object.'
+        )
+    known = list(inspect.signature(make).parameters)
+    for option in table:
+        if option not in known:
+            raise SettingsError(
+                f"the strategy {name!r} has no setting {option!r}. {nearest(option, known)}"
+            )
+    return make(**table)
 
 
 def configured(kind: type[T], value: T | Mapping[str, Any] | None, *, name: str) -> T:
@@ -487,6 +592,13 @@ def _clocked(clock: Callable[[], int] | None) -> dict[str, Any]:
 
 
 def _read_tool(value: Any, path: str) -> list[ToolDefinition]:
+    if callable(value) and not callable(getattr(value, "model_dump", None)):
+        raise InputError(
+            f"{value!r} is a function; a tool is what the model is told about it: a mapping with "
+            "`name`, `description` and `parameters` (a JSON Schema), and you run the function "
+            "when the model calls that name.",
+            path=path,
+        )
     return [tool_from_dict(value, path=path)]
 
 
