@@ -165,6 +165,16 @@ def load_json(data: bytes) -> object:
         raise Unreadable(f"it is no JSON ({error})") from error
 
 
+def load_meta(text: object) -> dict[str, Any] | None:
+    """Metadata that was written as JSON; None for what is none."""
+    try:
+        meta = load_json(text.encode()) if isinstance(text, str) else None
+        check_depth(meta)
+    except Unreadable:
+        return None
+    return cast("dict[str, Any]", meta) if isinstance(meta, dict) else None
+
+
 def check_depth(meta: object) -> None:
     """Raise Unreadable for metadata that is nested so deep that it could not even be copied."""
     if is_too_deep(meta):

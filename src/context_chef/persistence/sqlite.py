@@ -22,13 +22,7 @@ from context_chef.persistence.backend import (
     system_clock,
 )
 from context_chef.persistence.connections import Connections
-from context_chef.persistence.layouts import (
-    Unreadable,
-    check_depth,
-    dump_json,
-    listed_meta,
-    load_json,
-)
+from context_chef.persistence.layouts import dump_json, listed_meta, load_meta
 from context_chef.persistence.ranking import rank
 from context_chef.persistence.schema import has_search_index, rebuild_search_index
 from context_chef.persistence.text_index import (
@@ -216,18 +210,14 @@ class SQLiteBackend:
         return None if row is None else self._entry(ns, path, row[1], row[2])
 
     def _entry(self, ns: str, path: str, content: object, meta: object) -> StoredEntry:
-        try:
-            known = load_json(meta.encode()) if isinstance(meta, str) else None
-            check_depth(known)
-        except Unreadable:
-            known = None
-        if not isinstance(known, dict) or not isinstance(content, str):
+        known = load_meta(meta)
+        if known is None or not isinstance(content, str):
             raise CorruptStoreError(
                 f"{path!r} in namespace {ns!r} of {str(self.path)!r} is damaged: its row holds no "
                 "entry. Delete it, or restore the file.",
                 told=DAMAGED,
             )
-        return StoredEntry(content=content, meta=cast("dict[str, Any]", known))
+        return StoredEntry(content=content, meta=known)
 
     def _put(self, db: sqlite3.Connection, ns: str, path: str, entry: StoredEntry) -> None:
         meta = dump_json(entry.meta).decode()

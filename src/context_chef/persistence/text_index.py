@@ -7,11 +7,10 @@ import math
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from context_chef.persistence.backend import SearchHit, sendable
-from context_chef.persistence.layouts import Unreadable, load_json
+from context_chef.persistence.layouts import load_meta
 from context_chef.persistence.passages import passages_of, snippet_of
 from context_chef.persistence.words import WordSplitter, needles_of, query_words
 
@@ -358,7 +357,10 @@ def _containing(db: sqlite3.Connection, scope: _Scope, text: str, needed: int) -
         # Too short for trigrams; a bounded look at what is there has to do.
         rows = db.execute(f"SELECT {columns} {_SCOPED} LIMIT ?", (*scope.bounds, _ENOUGH * 2))
     sought = text.lower()
-    found = [_Candidate(*row) for row in rows if sought in row[5].lower()]
+    # Damaged content is no text.
+    found = [
+        _Candidate(*row) for row in rows if isinstance(row[5], str) and sought in row[5].lower()
+    ]
     found.sort(key=lambda candidate: (candidate.path, candidate.id))
     return found[: needed * 2]
 
@@ -390,15 +392,13 @@ def _hit(
         (candidate.id,),
     ).fetchone()
     text, meta, line, message, role = row
-    known: object = None
-    with suppress(Unreadable):
-        known = load_json(meta.encode()) if isinstance(meta, str) else None
-    if not isinstance(known, dict) or not isinstance(text, str):
+    known = load_meta(meta)
+    if known is None or not isinstance(text, str):
         return None
     snippet, within = snippet_of(text, needles)
     return SearchHit(
         path=candidate.path,
-        meta=cast("dict[str, Any]", known),
+        meta=known,
         snippet=snippet,
         score=score,
         line=line + within - 1,
