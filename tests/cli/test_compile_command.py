@@ -152,7 +152,11 @@ def test_a_window_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ]
     payload = written(tmp_path, spaced[:-1], "--target", "openai", "--window", "4000")
     assert len(payload["messages"]) < 39
-    assert "question 19" in words(payload["messages"])[-1]
+    assert "question 19" in " ".join(words(payload["messages"][-1]))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "39 messages in, " in shown
+    assert f"{len(payload['messages'])} messages out" in shown
+    assert "left out: " in shown
 
 
 @pytest.mark.parametrize(
@@ -210,3 +214,77 @@ def test_the_shipped_example_runs_as_the_readme_says(tmp_path: Path) -> None:
     payload = json.loads(out.read_bytes())
     assert payload["system"][0]["text"].startswith("You are a careful engineer")
     assert payload["messages"][0]["role"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "complaint"),
+    [
+        (b"", (), "in.json is empty"),
+        (b" \n", (), "in.json is empty"),
+        (b"null", (), "holds JSON null"),
+        (b"\xff\xfe\x00", (), "is not UTF-8 text"),
+        (b'{"role": "user", "content": "a"}\n{"role": "user", "content": "b"}\n', (), "JSON Lines"),
+        (b'{"messages": [{"role": "user", "content": "a"}]}', ("--from", "gemini"), "does not fit"),
+        (b'[{"role": "user", "content": 5}]', (), "in.json: [0].content: "),
+        (b"3", (), "in.json: a request body"),
+    ],
+)
+def test_a_complaint_is_one_line_that_names_the_file(
+    tmp_path: Path,
+    content: bytes,
+    arguments: tuple[str, ...],
+    complaint: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = tmp_path / "in.json"
+    source.write_bytes(content)
+
+    assert main(["compile", str(source), "--target", "openai", *arguments]) == 1
+
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert "$: " not in said
+    assert len(said.splitlines()) == 1
+
+
+def test_one_message_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(tmp_path, [{"role": "user", "content": "hi"}], "--target", "openai")
+    assert "1 message in, 1 message out, 0 tools" in " ".join(capsys.readouterr().out.split())
+
+
+def test_equal_repairs_are_one_line_with_a_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": ""}] * 6
+    written(tmp_path, [*empty, {"role": "user", "content": "go"}], "--target", "anthropic")
+    mended = [line for line in capsys.readouterr().out.splitlines() if line.startswith("mended: ")]
+    assert any(" more: " in line for line in mended)
+
+
+@pytest.mark.parametrize(
+    ("model", "note"),
+    [
+        ("claude-sonnet-4-5", "not one of openai but of anthropic"),
+        ("house-model-1", "is not known here"),
+    ],
+)
+def test_a_doubtful_model_is_noted(
+    tmp_path: Path, model: str, note: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, CHAT, "--target", "openai", "--model", model)
+    assert note in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_request_beyond_the_models_window_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = [{"role": "user", "content": "many words " * 100_000}]
+    written(tmp_path, long, "--target", "openai", "--model", "gpt-4o")
+    assert "use --window" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out.startswith("context-chef ")

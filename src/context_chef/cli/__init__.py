@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import cast
 
 from context_chef.cli.compiling import add_compile_command
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_compile_command(commands)
     add_store_commands(commands)
@@ -38,10 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(options)
     except ContextChefError as error:
-        print(f"context-chef: {error}", file=sys.stderr)
+        print(f"context-chef: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         return 1
     except KeyboardInterrupt:
         print("context-chef: interrupted", file=sys.stderr)
         return 130
+
+
+def _version() -> str:
+    try:
+        return version("context-chef")
+    except PackageNotFoundError:
+        return "(not installed)"

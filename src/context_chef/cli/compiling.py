@@ -6,12 +6,14 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.read_recording import FORMATS, read_recording
 from context_chef.chef import ContextChef
 from context_chef.cli.terminal import console, progress, show_table
-from context_chef.errors import InputError
+from context_chef.errors import ContextChefError, InputError
 from context_chef.ir.payload import Payload
 from context_chef.ir.report import Report
 
@@ -68,7 +70,7 @@ def add_compile_command(
 def run(options: argparse.Namespace) -> int:
     """Compile as the options say."""
     with progress(f"Reading {options.file} …"):
-        conversation, found = read_recording(_load(options.file), options.format)
+        conversation, found = _read(options.file, options.format)
     settings: dict[str, Any] = {"cache": "auto", "model": options.model}
     if options.window is not None:
         settings["janitor"] = {"context_window": options.window}
@@ -80,31 +82,126 @@ def run(options: argparse.Namespace) -> int:
         report = payload.report
     out = console(sys.stdout if options.out else sys.stderr)
     _write(payload, options.out)
+    sent = _messages_of(payload, options.target)
     out.print(
-        f"{found} → {options.target}: {len(conversation.history)} messages, "
-        f"{len(conversation.tools)} tools, {report.tokens:,} tokens (estimated)"
+        f"{found} → {options.target}: {_counted(len(conversation.history), 'message')} in, "
+        f"{_counted(sent, 'message')} out, {_counted(len(conversation.tools), 'tool')}, "
+        f"{report.tokens:,} tokens (estimated)"
     )
     _show(out, report, every_span=options.report)
-    for note in (*conversation.diagnostics, *report.diagnostics):
-        out.print(f"not carried as it was: {note.where}: {note.message}", markup=False)
-    for repair in report.repairs:
-        out.print(f"mended: {repair.where}: {repair.message} [{repair.rule}]", markup=False)
+    for line in (*_doubts(options.model, options.target, report), *_notes(conversation, report)):
+        out.print(line, markup=False)
     if options.out:
         out.print(f"payload written to {options.out}", markup=False)
     return 0
 
 
-def _load(name: str) -> Any:
+def _read(name: str, format: str) -> tuple[Conversation, str]:
+    """The conversation in the file. Errors name the file and, below its top level, the place."""
+    where = "standard input" if name == "-" else name
+    data = _load(name, where)
+    if format == "gemini" and isinstance(data, dict) and "messages" in data:
+        messages = cast("dict[str, Any]", data)["messages"]
+        rows = cast("list[Any]", messages) if isinstance(messages, list) else []
+        if not any(isinstance(row, dict) and "parts" in row for row in rows):
+            raise CommandError(
+                f"{where}: --from gemini does not fit: a Gemini request has `contents` with "
+                "`parts`, and this has `messages`; leave --from out to have the format told."
+            )
+    try:
+        conversation, found = read_recording(data, format)
+    except InputError as error:
+        said = str(error).removeprefix(f"{error.path}: ")
+        place = error.path.removeprefix("$").removeprefix(".")
+        raise CommandError(": ".join(part for part in (where, place, said) if part)) from error
+    if not conversation.messages:
+        raise CommandError(
+            f"{where}: there is no message at all"
+            + ("." if format == "auto" else f"; does --from {format} fit?")
+        )
+    return conversation, found
+
+
+def _load(name: str, where: str) -> Any:
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot read {name}: {reason}.") from error
+    except OSError as error:
+        raise CommandError(f"cannot read {name}: {error.strerror or error}.") from error
     try:
-        return json.loads(text)
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"cannot read {name}: it is not UTF-8 text.") from error
+    if not text.strip():
+        raise CommandError(f"{where} is empty; a request body or a list of messages was expected.")
+    try:
+        value = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{name} holds no JSON: {error}.") from error
+        if _is_jsonl(text):
+            raise CommandError(
+                f"{where} holds no JSON but JSON Lines, one value per line; make a list of them "
+                f"first, for example with `jq -s . {name}`."
+            ) from error
+        raise CommandError(f"{where} holds no JSON: {error}.") from error
+    if value is None:
+        raise CommandError(f"{where} holds JSON null; a request body or a list was expected.")
+    return value
+
+
+def _is_jsonl(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    try:
+        return len(lines) > 1 and all(isinstance(json.loads(line), dict) for line in lines[:3])
+    except (ValueError, RecursionError):
+        return False
+
+
+class CommandError(ContextChefError):
+    """What a command cannot do, in one line that names the file."""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _messages_of(payload: Payload, target: str) -> int:
+    """How many messages, items or contents go out."""
+    key = {"openai-responses": "input", "gemini": "contents"}.get(target, "messages")
+    sent: Any = payload.get(key)
+    return len(cast("list[Any]", sent)) if isinstance(sent, list) else int(bool(sent))
+
+
+def _doubts(model: str | None, target: str, report: Report) -> list[str]:
+    """What is doubtful about the model: unknown, another provider's, or too small."""
+    if model is None:
+        return []
+    profile = profile_for(model, target)
+    if profile is None:
+        for other in TARGETS:
+            if profile_for(model, other) is not None:
+                return [f"note: model {model!r} is not one of {target} but of {other}"]
+        return [f"note: model {model!r} is not known here; the safe choice was made"]
+    limit = profile.max_input_tokens or profile.context_window
+    if limit is not None and report.tokens > limit:
+        return [
+            f"note: the request is estimated at {report.tokens:,} tokens, and {model} takes "
+            f"{limit:,}; use --window"
+        ]
+    return []
+
+
+def _notes(conversation: Conversation, report: Report) -> list[str]:
+    """What was not carried and what was mended, in one line each; what is equal is counted."""
+    lines = [
+        f"not carried as it was: {note.where}: {note.message}"
+        for note in (*conversation.diagnostics, *report.diagnostics)
+    ]
+    groups: dict[tuple[str, str], list[str]] = {}
+    for repair in report.repairs:
+        groups.setdefault((repair.rule, repair.message), []).append(repair.where)
+    for (rule, message), places in groups.items():
+        where = places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more"
+        lines.append(f"mended: {where}: {message} [{rule}]")
+    return [" ".join(line.split()) for line in lines]
 
 
 def _write(payload: Payload, path: Path | None) -> None:
@@ -116,7 +213,7 @@ def _write(payload: Payload, path: Path | None) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}.") from error
+        raise CommandError(f"cannot write {path}: {error.strerror}.") from error
 
 
 def _show(out: Any, report: Report, *, every_span: bool) -> None:
@@ -140,7 +237,16 @@ def _show(out: Any, report: Report, *, every_span: bool) -> None:
         rows,
         total=("all", f"{report.tokens:,}", "100%"),
     )
-    largest = sorted(report.spans, key=lambda span: -span.tokens)[:5]
+    left = [span for span in report.spans if span.place == "out"]
+    sent = [span for span in report.spans if span.place != "out"]
+    if left:
+        reasons = ", ".join(dict.fromkeys(span.reason for span in left if span.reason))
+        out.print(
+            f"left out: {_counted(len(left), 'span')}, {sum(s.tokens for s in left):,} tokens"
+            + (f" ({reasons})" if reasons else ""),
+            markup=False,
+        )
+    largest = sorted(sent, key=lambda span: -span.tokens)[:5]
     show_table(
         out,
         "The largest spans",
