@@ -184,7 +184,7 @@ class RenamedWarning(UserWarning):
 def nearest(value: object, known: Iterable[str]) -> str:
     """The hint that ends an error about a name: the closest right one, or all of them."""
     names = list(known)
-    close = difflib.get_close_matches(str(value), names, n=1)
+    close = difflib.get_close_matches(value if isinstance(value, str) else shown(value), names, n=1)
     if close:
         return f"Did you mean `{close[0]}`?"
     return f"Known: {', '.join(f'`{name}`' for name in names) or '(none)'}."

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, time
 from enum import Enum
-from typing import Any, Self, cast
+from typing import Any, Final, Self, cast
 
 import msgspec
 
@@ -56,6 +56,10 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return msgspec.structs.replace(self, **changes)
 
 
+_AROUND: Final = 10
+"""Levels that a request has around the values that callers gave."""
+
+
 def plain(value: Any, *, path: str = "$") -> Any:
     """JSON-like data of anything an SDK hands out or takes; always an independent copy.
 
@@ -64,7 +68,7 @@ def plain(value: Any, *, path: str = "$") -> Any:
     (sets in an order of their own). Texts are what every encoder takes. Raises InputError naming
     the place of a value that JSON has no form for, or that is nested too deeply.
     """
-    return _plain(value, path, 0)
+    return _plain(value, path, -_AROUND)
 
 
 def _plain(value: Any, path: str, depth: int) -> Any:

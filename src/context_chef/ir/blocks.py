@@ -13,6 +13,7 @@ from context_chef.ir.text import clean_fields
 
 Provider: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini"]
 """A wire format. Also the name of its built-in target."""
+_PROVIDERS: Final = ("openai", "openai-responses", "anthropic", "gemini")
 
 MediaKind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
 
@@ -33,6 +34,7 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     _worded: ClassVar[tuple[str, ...]] = ()
     _maybe_worded: ClassVar[tuple[str, ...]] = ()
+    _provider_named: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if self.native is not EMPTY:
@@ -42,6 +44,13 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
                 f"`cache` is a `CacheBreakpoint` or None, not {shown(self.cache)}.", path="$.cache"
             )
         clean_fields(self, self._worded, self._maybe_worded)
+        for field in self._provider_named:
+            name = getattr(self, field)
+            if name is not None and name not in _PROVIDERS:
+                raise InputError(
+                    f"`{field}` cannot be {shown(name)}; use one of {', '.join(_PROVIDERS)}.",
+                    path=f"$.{field}",
+                )
 
 
 class Text(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
@@ -97,6 +106,7 @@ class PlainText(msgspec.Struct, frozen=True, kw_only=True, tag="plain_text"):
 
 MediaSource: TypeAlias = Inline | Url | FileId | PlainText
 _SOURCES: Final = (Inline, Url, FileId, PlainText)
+_KINDS: Final = ("image", "document", "audio", "video", "file")
 
 
 class Media(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="media"):
@@ -113,6 +123,11 @@ class Media(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="media"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.kind not in _KINDS:
+            raise InputError(
+                f"`kind` cannot be {shown(self.kind)}; use one of {', '.join(_KINDS)}.",
+                path="$.kind",
+            )
         if not isinstance(self.source, _SOURCES):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
             raise InputError(
                 "`source` is an `Inline`, `Url`, `FileId` or `PlainText`, not "
@@ -126,6 +141,7 @@ class Thinking(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="think
 
     _worded: ClassVar[tuple[str, ...]] = ("text",)
     _maybe_worded: ClassVar[tuple[str, ...]] = ("signature", "origin")
+    _provider_named: ClassVar[tuple[str, ...]] = ("origin",)
 
     text: str
     signature: str | None = None
@@ -138,6 +154,7 @@ class RedactedThinking(
     """Reasoning that only its provider can read."""
 
     _worded: ClassVar[tuple[str, ...]] = ("data", "origin")
+    _provider_named: ClassVar[tuple[str, ...]] = ("origin",)
 
     data: str
     origin: Provider = "anthropic"
@@ -164,6 +181,7 @@ class Opaque(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="opaque"
     """
 
     _worded: ClassVar[tuple[str, ...]] = ("provider",)
+    _provider_named: ClassVar[tuple[str, ...]] = ("provider",)
 
     provider: Provider
     value: Mapping[str, Any]

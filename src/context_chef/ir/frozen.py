@@ -246,7 +246,7 @@ def deeper(depth: int, path: str = "$") -> int:
         if len(path) > 60:
             path = f"{path[:60]}…"
         raise InputError(
-            f"nested deeper than {MAX_DEPTH} levels, or inside itself; no request can carry that.",
+            "nested too deeply for a request, or inside itself.",
             path=path,
         )
     return depth + 1

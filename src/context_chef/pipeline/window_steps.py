@@ -8,11 +8,12 @@ from typing import Any, Literal, cast
 import msgspec
 
 from context_chef.bridge import settle
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Text
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
 from context_chef.ir.rows import read_messages
+from context_chef.ir.text import clean_text
 from context_chef.pipeline import invariants
 from context_chef.pipeline.tool_changes import say_new_changes
 from context_chef.pipeline.turn import CompileTurn
@@ -38,8 +39,10 @@ async def inject(turn: CompileTurn) -> None:
     state = turn.state
 
     def add(text: str) -> None:
+        if not isinstance(cast(Any, text), str):
+            raise InputError(f"`inject(text)` takes text, not {shown(text)}.")
         if text:
-            turn.injected.append(text)
+            turn.injected.append(clean_text(text))
 
     for handler in turn.parts.slots.handlers(before_assemble):
         context = BeforeAssemble(

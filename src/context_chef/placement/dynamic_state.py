@@ -54,7 +54,7 @@ def dynamic_state(schema: Any, value: Any, *, placement: str = "last_user") -> D
     """
     if placement not in PLACEMENTS:
         raise SettingsError(
-            f"`placement` cannot be {placement!r}. {nearest(placement, PLACEMENTS)}"
+            f"`placement` cannot be {shown(placement)}. {nearest(placement, PLACEMENTS)}"
         )
     try:
         checked = freeze_json(_builtins(_check(schema, value)))

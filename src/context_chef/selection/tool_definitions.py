@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
-from context_chef.errors import InputError, ToolError
+from context_chef.errors import InputError, ToolError, shown
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import thaw
 from context_chef.ir.tools import ToolDefinition
@@ -45,7 +45,7 @@ def read_definitions(values: Any, *, path: str, reader: ToolReader | None = None
     replaced; tags that are blank are dropped.
     """
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise ToolError(f"`{path}` is a list of tools, not {values!r}.")
+        raise ToolError(f"`{path}` is a list of tools, not {shown(values)}.")
     read = reader or _read_entry
     tools: list[ToolDefinition] = []
     repairs: list[Repair] = []
@@ -62,7 +62,9 @@ def read_definitions(values: Any, *, path: str, reader: ToolReader | None = None
 
 def _read_entry(entry: Any, path: str) -> Sequence[ToolDefinition]:
     if not isinstance(entry, Mapping):
-        raise InputError(f"a tool is a `ToolDefinition` or a mapping, not {entry!r}.", path=path)
+        raise InputError(
+            f"a tool is a `ToolDefinition` or a mapping, not {shown(entry)}.", path=path
+        )
     tool = {_SPELLINGS.get(key, key): item for key, item in cast(Mapping[str, Any], entry).items()}
     if tool.get("type") == "function":
         # The wire form of Chat Completions and Responses.
@@ -83,7 +85,7 @@ def _read_entry(entry: Any, path: str) -> Sequence[ToolDefinition]:
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise _no_object(name, f"{parameters!r}")
+        raise _no_object(name, shown(parameters))
     schema = cast("Mapping[str, Any] | None", parameters)
     return [ToolDefinition(name=name, parameters=schema, extra=extra, **fields)]
 
@@ -97,14 +99,14 @@ def _check_fields(fields: Mapping[str, Any], name: str, path: str) -> None:
     ):
         if field in fields and not isinstance(fields[field], kind):
             raise InputError(
-                f"`{field}` of the tool {name!r} is {words}, not {fields[field]!r}.", path=path
+                f"`{field}` of the tool {name!r} is {words}, not {shown(fields[field])}.", path=path
             )
     tags = fields.get("tags", ())
     if not isinstance(tags, (list, tuple, set, frozenset)) or not all(
         isinstance(tag, str) for tag in cast(Iterable[Any], tags)
     ):
         raise InputError(
-            f"`tags` of the tool {name!r} is a list of texts, not {tags!r}.", path=path
+            f"`tags` of the tool {name!r} is a list of texts, not {shown(tags)}.", path=path
         )
 
 
@@ -182,7 +184,7 @@ def _check_properties(name: str, properties: Any) -> None:
     if properties is not None and not isinstance(properties, Mapping):
         raise ToolError(
             f"`properties` in the parameters of the tool {name!r} is a mapping from names to "
-            f"schemas, not {properties!r}."
+            f"schemas, not {shown(properties)}."
         )
 
 
@@ -206,7 +208,7 @@ def _refuse_foreign(name: str, value: Any, path: str, depth: int) -> None:
         isinstance(value, float) and not math.isfinite(value)
     ):
         raise ToolError(
-            f"`{path}` of the tool {name!r} is {value!r}, which no request can carry; "
+            f"`{path}` of the tool {name!r} is {shown(value)}, which no request can carry; "
             "use JSON values in a schema."
         )
 

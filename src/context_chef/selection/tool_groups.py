@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
-from context_chef.errors import ToolError
+from context_chef.errors import ToolError, shown
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import EMPTY, thaw
 from context_chef.ir.tools import ToolDefinition
@@ -61,7 +61,7 @@ class ReadGroups(NamedTuple):
 def read_groups(values: Any, *, path: str, reader: ToolReader | None = None) -> ReadGroups:
     """The groups of a list, judged like tools. Raises ToolError naming the group and the tool."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise ToolError(f"`{path}` is a list of groups, not {values!r}.")
+        raise ToolError(f"`{path}` is a list of groups, not {shown(values)}.")
     groups: list[ToolGroup] = []
     repairs: list[Repair] = []
     for index, value in enumerate(cast(Iterable[Any], values)):
@@ -81,11 +81,11 @@ def _fields(value: Any, path: str) -> tuple[str, str, Sequence[ToolLike]]:
         name, description = group.get("name"), group.get("description") or ""
         tools = group.get("tools") or ()
     else:
-        raise ToolError(f"`{path}` is a `ToolGroup` or a mapping, not {value!r}.")
+        raise ToolError(f"`{path}` is a `ToolGroup` or a mapping, not {shown(value)}.")
     if not isinstance(name, str) or not name.strip():
-        raise ToolError(f"`{path}`: a group needs a name, not {name!r}.")
+        raise ToolError(f"`{path}`: a group needs a name, not {shown(name)}.")
     if not isinstance(description, str):
-        raise ToolError(f"`description` of the group {name!r} is text, not {description!r}.")
+        raise ToolError(f"`description` of the group {name!r} is text, not {shown(description)}.")
     return name, description, tools
 
 
