@@ -167,9 +167,10 @@ def _cache(tool: Mapping[str, Any], path: str) -> CacheBreakpoint | None:
     value = tool.get(key)
     if value is None or value is False or isinstance(value, CacheBreakpoint):
         return value or None
-    said = {} if value is True else value
-    ttl = cast(Mapping[str, Any], said).get("ttl") if isinstance(said, Mapping) else value
-    if not isinstance(said, Mapping) or ttl not in (None, "5m", "1h"):
+    if value is True:
+        return CacheBreakpoint()
+    ttl = cast(Mapping[str, Any], value).get("ttl") if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping) or ttl not in (None, "5m", "1h"):
         raise InputError(
             f"a breakpoint is true or a mapping with a `ttl` of '5m' or '1h', not {value!r}.",
             path=f"{path}.{key}",

@@ -49,7 +49,7 @@ def body_of(target: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _gemini_body(arguments: Mapping[str, Any]) -> dict[str, Any]:
     given = plain(arguments)
-    config = given.pop("config", None) or {}
+    config: Any = given.pop("config", None) or {}
     if not isinstance(config, dict):
         raise InputError(
             f"`config` is a mapping or a `GenerateContentConfig`, not {shown(config)}.",
@@ -65,7 +65,7 @@ def _gemini_body(arguments: Mapping[str, Any]) -> dict[str, Any]:
     generation: dict[str, Any] = {}
     for key, value in config.items():
         if key in _OUTSIDE_CONFIG or key in TOP_LEVEL:
-            body[_OUTSIDE_CONFIG.get(key, key)] = value
+            body[_OUTSIDE_CONFIG.get(key) or key] = value
         else:
             generation[camel(key)] = value
     if generation:
