@@ -44,14 +44,18 @@ class Adapted(msgspec.Struct, frozen=True, kw_only=True):
 class TargetAdapter(Protocol):
     """Anything that can compile messages for a target. A custom one needs no more than this."""
 
-    def compile(self, messages: Sequence[Message]) -> MaybeAwaitable[Mapping[str, Any]]: ...
+    def compile(self, messages: Sequence[Message]) -> MaybeAwaitable[Mapping[str, Any]]:
+        """The keyword arguments of the SDK call for these messages; may be awaitable."""
+        ...
 
 
 @runtime_checkable
 class WireAdapter(Protocol):
     """An adapter that also takes tools and a profile, and reports what it did. Ours are these."""
 
-    def adapt(self, request: AdaptRequest) -> MaybeAwaitable[Adapted]: ...
+    def adapt(self, request: AdaptRequest) -> MaybeAwaitable[Adapted]:
+        """The finished body with what was mended and not carried. Raises UnsendableError."""
+        ...
 
     def sdk_arguments(self, adapted: Adapted) -> dict[str, Any]:
         """The keyword arguments of the official SDK call that sends `adapted`."""

@@ -26,7 +26,9 @@ from context_chef.ir.text import clean_text
 class Tokenizer(Protocol):
     """Counts the tokens of a text. Has to take any text, control words and huge ones included."""
 
-    def count(self, text: str, /) -> int: ...
+    def count(self, text: str, /) -> int:
+        """How many tokens the text has, 0 or more. Has to answer at once and always the same."""
+        ...
 
 
 @runtime_checkable

@@ -82,16 +82,28 @@ class FileSystemBackend:
         self._ranked: PerProcess[dict[str, RankedEntries]] = PerProcess(dict)
 
     def read(self, ns: str, path: str) -> StoredEntry | None:
+        """The entry, as a copy of the caller's own, or None where there is none.
+
+        Raises CorruptStoreError, AddressError or OSError.
+        """
         with self._opened(ns, path) as tree:
             return None if tree is None else self._read(tree, ns, path)
 
     def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        """Put the entry there, in place of what was there, all of it or nothing.
+
+        Raises CorruptStoreError, AddressError or OSError.
+        """
         entry = stored_form(entry)
         with self._changing(ns, path) as tree:
             self._refuse_damaged(tree, ns, path)
             self._put(tree, ns, path, entry)
 
     def delete(self, ns: str, path: str) -> bool:
+        """Remove the entry. True when there was one.
+
+        Raises CorruptStoreError, AddressError or OSError.
+        """
         with self._opened(ns, path) as tree:
             segments = self._segments(ns, path)
             # What is not there needs no lock, and no right to write.
@@ -101,6 +113,7 @@ class FileSystemBackend:
             return self._remove(tree, ns, path)
 
     def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+        """Path and meta of every readable entry below `prefix`, always in the same order."""
         layout = self._layout(ns)
         if not is_stat_only(layout, ns):
             return [
@@ -118,6 +131,7 @@ class FileSystemBackend:
         return listed
 
     def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+        """Path to entry of everything below `prefix`, in the order of `list`; copies."""
         return {path: copy_entry(entry) for path, entry in self._load(ns, prefix).items()}
 
     def exists(self, ns: str, path: str) -> bool:
@@ -129,6 +143,7 @@ class FileSystemBackend:
             return tree.find(segments) is not None or tree.is_folder(segments)
 
     def append(self, ns: str, path: str, content: str) -> None:
+        """Add text at the end of the entry, creating it when absent; no concurrent one is lost."""
         with self._changing(ns, path) as tree:
             before = self._read(tree, ns, path)
             self._put(tree, ns, path, appended(before, content, self._clock()))
@@ -136,6 +151,10 @@ class FileSystemBackend:
     def compare_and_swap(
         self, ns: str, path: str, expected: StoredEntry | None, new: StoredEntry | None
     ) -> bool:
+        """Put `new` there (None: delete) only if what is there equals `expected` (None: absent).
+
+        Answers whether it was done. Nothing changes when it was not.
+        """
         new = None if new is None else stored_form(new)
         with self._changing(ns, path) as tree:
             current = self._read(tree, ns, path)
@@ -148,6 +167,7 @@ class FileSystemBackend:
             return True
 
     def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
+        """Path to entry of the whole namespace, in its order; copies."""
         return self.read_all(ns)
 
     def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
@@ -168,6 +188,7 @@ class FileSystemBackend:
                     self._remove(tree, ns, path)
 
     def physical_path(self, ns: str, path: str) -> str | None:
+        """The file that holds the entry, or would hold it; None where no file does."""
         segments = self._segments(ns, path)
         if segments is None:
             return None
@@ -181,6 +202,7 @@ class FileSystemBackend:
     def search(
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
+        """Entries that match `query`, best first: at most `limit`, after `offset` others."""
         entries = self._load(ns, "")
         with self._locks.get().guard:
             ranked = self._ranked.get().setdefault(ns, RankedEntries())

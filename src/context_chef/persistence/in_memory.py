@@ -34,13 +34,16 @@ class InMemoryBackend:
         self._locks = PerProcess(threading.RLock)
 
     def read(self, ns: str, path: str) -> StoredEntry | None:
+        """The entry, as a copy of the caller's own, or None where there is none."""
         entry = self._namespaces.get(ns, {}).get(path)
         return None if entry is None else copy_entry(entry)
 
     def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        """Put the entry there, in place of what was there, all of it or nothing."""
         self._put(ns, path, stored_form(entry))
 
     def delete(self, ns: str, path: str) -> bool:
+        """Remove the entry. True when there was one."""
         with self._locks.get():
             if self._namespaces.get(ns, {}).pop(path, None) is None:
                 return False
@@ -48,6 +51,7 @@ class InMemoryBackend:
             return True
 
     def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+        """Path and meta of every readable entry below `prefix`, always in the same order."""
         return [
             ListedEntry(
                 path=path, meta={"bytes": byte_length(entry.content), **copy_entry(entry).meta}
@@ -56,12 +60,15 @@ class InMemoryBackend:
         ]
 
     def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+        """Path to entry of everything below `prefix`, in the order of `list`; copies."""
         return {path: copy_entry(entry) for path, entry in self._items(ns, prefix)}
 
     def exists(self, ns: str, path: str) -> bool:
+        """Whether an entry is stored under exactly this path, without reading it."""
         return path in self._namespaces.get(ns, {})
 
     def append(self, ns: str, path: str, content: str) -> None:
+        """Add text at the end of the entry, creating it when absent; no concurrent one is lost."""
         with self._locks.get():
             before = self._namespaces.get(ns, {}).get(path)
             self._put(ns, path, appended(before, content, self._clock()))
@@ -69,6 +76,10 @@ class InMemoryBackend:
     def compare_and_swap(
         self, ns: str, path: str, expected: StoredEntry | None, new: StoredEntry | None
     ) -> bool:
+        """Put `new` there (None: delete) only if what is there equals `expected` (None: absent).
+
+        Answers whether it was done. Nothing changes when it was not.
+        """
         with self._locks.get():
             if self._namespaces.get(ns, {}).get(path) != expected:
                 return False
@@ -79,9 +90,11 @@ class InMemoryBackend:
             return True
 
     def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
+        """Path to entry of the whole namespace, in its order; copies."""
         return self.read_all(ns)
 
     def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
+        """Put `data` in place of the whole namespace, in its order, or nothing on failure."""
         fresh = {path: stored_form(entry) for path, entry in data.items()}
         with self._locks.get():
             self._namespaces[ns] = fresh
@@ -90,6 +103,7 @@ class InMemoryBackend:
     def search(
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
+        """Entries that match `query`, best first: at most `limit`, after `offset` others."""
         with self._locks.get():
             ranked = self._ranked.get().get(ns)
             if ranked is None:

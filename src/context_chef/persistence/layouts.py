@@ -54,9 +54,11 @@ class FileSystemLayout:
             raise SettingsError("`serialize` and `deserialize` come together.")
 
     def file_of(self, path: str) -> str:
+        """The file name of a path, relative to `dir`, as `encode` gives it."""
         return path if self.encode is None else self.encode(path)
 
     def path_of(self, file: str) -> str | None:
+        """The path that a file name stands for; None when it is no entry of ours."""
         return file if self.decode is None else self.decode(file)
 
     def owns(self, path: str) -> bool:

@@ -75,27 +75,41 @@ class SQLiteBackend:
         self._unindexed = 0
 
     def read(self, ns: str, path: str) -> StoredEntry | None:
+        """The entry, as a copy of the caller's own, or None where there is none.
+
+        Raises CorruptStoreError or OSError.
+        """
         with self._reading() as db:
             return None if db is None else self._read(db, ns, path)
 
     def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        """Put the entry there, in place of what was there, all of it or nothing.
+
+        Raises CorruptStoreError or OSError.
+        """
         entry = stored_form(entry)
         with self._changing() as db:
             self._put(db, ns, path, entry)
 
     def delete(self, ns: str, path: str) -> bool:
+        """Remove the entry. True when there was one.
+
+        Raises CorruptStoreError or OSError.
+        """
         if not self.exists(ns, path):
             return False  # which needs no lock, and no right to write
         with self._connections.changing(create=False) as db:
             return db is not None and self._remove(db, ns, path)
 
     def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+        """Path and meta of every readable entry below `prefix`, always in the same order."""
         return [
             ListedEntry(path=path, meta=listed_meta(entry))
             for path, entry in self.read_all(ns, prefix).items()
         ]
 
     def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+        """Path to entry of everything below `prefix`, in the order of `list`; copies."""
         with self._reading() as db:
             if db is None:
                 return {}
@@ -103,10 +117,12 @@ class SQLiteBackend:
         return self._readable(ns, prefix, rows)
 
     def exists(self, ns: str, path: str) -> bool:
+        """Whether an entry is stored under exactly this path, without reading it."""
         with self._reading() as db:
             return db is not None and self._row(db, ns, path) is not None
 
     def append(self, ns: str, path: str, content: str) -> None:
+        """Add text at the end of the entry, creating it when absent; no concurrent one is lost."""
         with self._changing() as db:
             before = self._read(db, ns, path)
             self._put(db, ns, path, appended(before, content, self._clock()))
@@ -114,6 +130,10 @@ class SQLiteBackend:
     def compare_and_swap(
         self, ns: str, path: str, expected: StoredEntry | None, new: StoredEntry | None
     ) -> bool:
+        """Put `new` there (None: delete) only if what is there equals `expected` (None: absent).
+
+        Answers whether it was done. Nothing changes when it was not.
+        """
         new = None if new is None else stored_form(new)
         with self._changing() as db:
             current = self._read(db, ns, path)
@@ -126,6 +146,7 @@ class SQLiteBackend:
             return True
 
     def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
+        """Path to entry of the whole namespace, in its order; copies."""
         return self.read_all(ns)
 
     def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
@@ -144,6 +165,7 @@ class SQLiteBackend:
     def search(
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
+        """Entries that match `query`, best first: at most `limit`, after `offset` others."""
         self._catch_up()
         with self._reading() as db:
             if db is None:

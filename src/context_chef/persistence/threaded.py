@@ -40,43 +40,67 @@ class Threaded:
         return supports(self.backend, capability, ns)
 
     async def read(self, ns: str, path: str) -> StoredEntry | None:
+        """The entry, as a copy of the caller's own, or None where there is none.
+
+        In a thread; errors are the wrapped backend's.
+        """
         return await self._run("read", ns, path)
 
     async def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+        """Put the entry there, in place of what was there, all of it or nothing.
+
+        In a thread; errors are the wrapped backend's.
+        """
         await self._run("write", ns, path, entry)
 
     async def delete(self, ns: str, path: str) -> bool:
+        """Remove the entry. True when there was one.
+
+        In a thread; errors are the wrapped backend's.
+        """
         return await self._run("delete", ns, path)
 
     async def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
+        """Path and meta of every readable entry below `prefix`, always in the same order."""
         return await self._run("list", ns, prefix)
 
     async def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+        """Path to entry of everything below `prefix`, in the order of `list`; copies."""
         return await self._run("read_all", ns, prefix)
 
     async def exists(self, ns: str, path: str) -> bool:
+        """Whether an entry is stored under exactly this path, without reading it."""
         return await self._run("exists", ns, path)
 
     async def append(self, ns: str, path: str, content: str) -> None:
+        """Add text at the end of the entry, creating it when absent; no concurrent one is lost."""
         await self._run("append", ns, path, content)
 
     async def search(
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
+        """Entries that match `query`, best first: at most `limit`, after `offset` others."""
         return await self._run("search", ns, query, prefix=prefix, limit=limit, offset=offset)
 
     async def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
+        """Path to entry of the whole namespace, in its order; copies."""
         return await self._run("snapshot", ns)
 
     async def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
+        """Put `data` in place of the whole namespace, in its order, or nothing on failure."""
         await self._run("restore", ns, data)
 
     async def physical_path(self, ns: str, path: str) -> str | None:
+        """The file that holds the entry, or would hold it; None where no file does."""
         return await self._run("physical_path", ns, path)
 
     async def compare_and_swap(
         self, ns: str, path: str, expected: StoredEntry | None, new: StoredEntry | None
     ) -> bool:
+        """Put `new` there (None: delete) only if what is there equals `expected` (None: absent).
+
+        Answers whether it was done. Nothing changes when it was not.
+        """
         return await self._run("compare_and_swap", ns, path, expected, new)
 
     async def _run(self, method: str, ns: str, /, *args: object, **options: object) -> Any:

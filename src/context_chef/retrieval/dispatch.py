@@ -56,6 +56,7 @@ async def dispatch_context_tool(host: ContextHost, call: ToolRequest | Mapping[s
 
 
 def dispatch_context_tool_sync(host: ContextHost, call: ToolRequest | Mapping[str, Any]) -> str:
+    """`dispatch_context_tool()` without an event loop. AsyncRequiredError where a part waits."""
     return run_sync(dispatch_context_tool(host, call))
 
 

@@ -282,6 +282,7 @@ class Pruner:
         self._blocked = tuple(names)
 
     def get_blocked_tools(self) -> list[str]:
+        """The names on the blocklist, in order, as a list of the caller's own."""
         return list(self._blocked)
 
     def check_tool_call(self, call: Any) -> ToolVerdict:
