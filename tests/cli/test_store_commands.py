@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from context_chef.cli.store import add_store_commands
+from context_chef.cli.store import add_store_commands, open_store
 from context_chef.errors import ContextChefError, StoreError
-from context_chef.persistence import FileSystemBackend, SQLiteBackend, Store
+from context_chef.persistence import (
+    FileSystemBackend,
+    NamespaceView,
+    SQLiteBackend,
+    Store,
+    StoredEntry,
+)
 
 
 def run(*arguments: str) -> int:
@@ -160,3 +166,71 @@ def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
         run("ls", "--store", str(tmp_path / "other.db"))
 
     assert (tmp_path / "other.db").read_bytes() == before
+
+
+def test_verify_says_that_an_empty_file_is_empty_and_leaves_it_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "store.db").touch()
+
+    assert run("verify", "--store", str(tmp_path / "store.db")) == 1
+    assert "is empty" in capsys.readouterr().out
+    assert run("ls", "--store", str(tmp_path / "store.db")) == 0
+    assert (tmp_path / "store.db").stat().st_size == 0
+
+
+def test_looking_into_a_database_leaves_every_byte(tmp_path: Path) -> None:
+    backend = SQLiteBackend(tmp_path / "store.db")
+    backend.write("notes", "a", StoredEntry(content="apricot"))
+    backend.close()
+    before = (tmp_path / "store.db").read_bytes()
+
+    for command in (("ls",), ("cat", "notes/a"), ("search", "apricot"), ("verify",)):
+        assert run(*command, "--store", str(tmp_path / "store.db")) == 0
+
+    assert (tmp_path / "store.db").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["store.db"]
+
+
+def test_new_does_not_replace_what_somebody_else_made_just_now(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(place, "notes/a", "theirs", tmp_path)
+    (tmp_path / "source.txt").write_text("ours")
+
+    # Whoever looks first sees nothing, as if the entry came between looking and writing.
+    def nothing(self: NamespaceView, path: str) -> None:
+        return None
+
+    monkeypatch.setattr(NamespaceView, "get_sync", nothing)
+
+    answer = run("put", "--new", "notes/a", str(tmp_path / "source.txt"), "--store", place)
+
+    assert answer == 1
+    entry = open_store(place).backend.read("notes", "a")
+    assert isinstance(entry, StoredEntry)
+    assert entry.content == "theirs"
+
+
+@pytest.mark.parametrize("folder", ["vfs_backup", "archive_2024"])
+def test_a_namespace_that_is_named_like_an_offloaded_file_changes_no_layout(
+    tmp_path: Path, folder: str
+) -> None:
+    backend = FileSystemBackend(tmp_path)
+    backend.write("vfs", "vfs_1.txt", StoredEntry(content="offloaded"))
+    backend.write(folder, "b", StoredEntry(content="x"))
+
+    store = open_store(str(tmp_path))
+
+    assert [listed.path for listed in store.namespace("vfs").list_sync()] == ["vfs_1.txt"]
+
+
+def test_a_stray_file_hides_no_folder_of_its_namespace(tmp_path: Path) -> None:
+    FileSystemBackend(tmp_path).write("vfs", "vfs_1.txt", StoredEntry(content="offloaded"))
+    (tmp_path / "vfs_notes.txt").write_text("somebody's")
+    (tmp_path / "archive_1.json").write_text("[]")
+
+    store = open_store(str(tmp_path))
+
+    assert [listed.path for listed in store.namespace("vfs").list_sync()] == ["vfs_1.txt"]
+    assert [listed.path for listed in store.namespace("archive").list_sync()] == ["archive_1.json"]

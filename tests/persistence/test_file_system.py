@@ -389,3 +389,34 @@ def test_a_layout_may_choose_a_folder_anywhere(tmp_path: Path) -> None:
 
     assert files_in(tmp_path) == ["elsewhere/a", "root/x/y/b"]
     assert backend.physical_path("notes", "a") == str(elsewhere / "a")
+
+
+@pytest.mark.parametrize("name", ["x%~1f2e3d4c", "x%~1f2e3d4cd", "x%+", "a%2Eb%~00000000"])
+def test_a_file_of_earlier_versions_that_looks_like_a_mark_is_itself(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / name).write_text('{"content":"kept","meta":{"createdAt":1}}')
+    backend = FileSystemBackend(tmp_path)
+
+    assert [listed.path for listed in backend.list("notes")] == [name]
+    entry = backend.read("notes", name)
+    assert entry is not None
+    assert entry.content == "kept"
+    backend.write("notes", name, ENTRY)
+    assert backend.read("notes", name) == ENTRY
+    assert list(backend.read_all("notes")) == [name]
+    assert backend.delete("notes", name)
+    assert backend.read("notes", name) is None
+
+
+def test_a_piece_of_a_long_name_is_no_folder_of_its_own(tmp_path: Path) -> None:
+    backend = FileSystemBackend(tmp_path)
+    backend.write("notes", "long." * 90, ENTRY)
+    (piece,) = (path.name for path in (tmp_path / "notes").iterdir() if path.is_dir())
+    inner = next((tmp_path / "notes" / piece).iterdir())
+    path = inner.relative_to(tmp_path / "notes").as_posix()
+
+    assert backend.read("notes", path) is None
+    assert not backend.delete("notes", path)
+    assert backend.read("notes", "long." * 90) == ENTRY

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,7 +57,7 @@ class Stuck:
         return 7
 
     @contextmanager
-    def in_thread(self, work: Callable[[], object]) -> Iterator[None]:
+    def in_thread(self, work: Callable[[], object]) -> Generator[None]:
         thread = threading.Thread(target=work)
         thread.start()
         assert self.entered.wait(20)

@@ -46,27 +46,33 @@ def open_to_read(path: Path, *, busy_timeout: float) -> sqlite3.Connection | Non
     taken for one that nobody changes, so the connection must not be kept. Raises what
     `open_database` raises.
     """
+    forbidden: sqlite3.OperationalError | None = None
     # A connection that might write is the only one that clears SQLite's side files away again.
-    for options in ("mode=rw", "mode=ro", "mode=ro&immutable=1"):
-        db = _connect(path, options, busy_timeout)
+    for options in ("mode=rw", "mode=ro"):
         try:
-            db.execute("PRAGMA query_only = ON")
-            _refuse_foreign(db, path)
-            if db.execute("PRAGMA user_version").fetchone()[0]:
-                return db
+            return _reader(path, options, busy_timeout)
         except sqlite3.OperationalError as error:
-            db.close()
-            # Without the side file, what is in there only would be missed.
-            last = options == "mode=ro" and _size(Path(f"{path}-wal"))
-            if not is_forbidden(error) or last or "immutable" in options:
+            if not is_forbidden(error):
                 raise
-            continue
-        except BaseException:
-            db.close()
-            raise
+            forbidden = error
+    # Without the side file, what is in there only would be missed.
+    if forbidden is not None and _size(Path(f"{path}-wal")):
+        raise forbidden
+    return _reader(path, "mode=ro&immutable=1", busy_timeout)
+
+
+def _reader(path: Path, options: str, busy_timeout: float) -> sqlite3.Connection | None:
+    db = _connect(path, options, busy_timeout)
+    try:
+        db.execute("PRAGMA query_only = ON")
+        _refuse_foreign(db, path)
+        if db.execute("PRAGMA user_version").fetchone()[0]:
+            return db
+    except BaseException:
         db.close()
-        return None
-    raise AssertionError("the last way to open it returns or raises")
+        raise
+    db.close()
+    return None
 
 
 def is_forbidden(error: sqlite3.Error) -> bool:
