@@ -229,8 +229,9 @@ def topic_of(event: type[Event] | str) -> str:
         if event not in EVENTS:
             raise SettingsError(f"There is no event {event!r}. {nearest(event, EVENTS)}")
         return event
-    if isinstance(cast(Any, event), type) and issubclass(event, Event) and event is not Event:
-        return event.topic
+    kind: Any = event  # callers are not all typed
+    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event:
+        return kind.topic
     raise SettingsError(f"An event is one of the classes or its name, not {shown(event)}.")
 
 

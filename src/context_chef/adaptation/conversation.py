@@ -72,7 +72,7 @@ def plain(value: Any, *, path: str = "$") -> Any:
 
 
 def _plain(value: Any, path: str, depth: int) -> Any:
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is str:
         return clean_text(value)
     if value is None or kind is bool:
@@ -105,7 +105,7 @@ def _plain(value: Any, path: str, depth: int) -> Any:
         members = enumerate(cast(Iterable[Any], value))
         found = [_plain(item, f"{path}[{index}]", inner) for index, item in members]
         return in_order(found) if isinstance(value, AbstractSet) else found
-    raise InputError(f"{shown(value)} has no form in JSON.", path=path)
+    raise InputError(f"{shown(cast(Any, value))} has no form in JSON.", path=path)
 
 
 def _dumped(model: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from context_chef.ir.frozen import in_order, thaw
+from context_chef.ir.text import clean_text
 
 
 def canonical_json(value: Any) -> str:
@@ -52,14 +53,28 @@ def stringify_payload(value: Any) -> str:
 
 def builtin_form(value: Any, **options: Any) -> Any:
     """`msgspec.to_builtins` with the members of every set in an order that is always the same."""
+    value = _with_plain_keys(value)
     return _sets_in_order(value, msgspec.to_builtins(value, **options))
+
+
+def _with_plain_keys(value: Any) -> Any:
+    """The same value, where keys that are a subclass of `str` say what they hold."""
+    if type(value) is dict:
+        fields = cast(dict[Any, Any], value)
+        return {
+            clean_text(key) if isinstance(key, str) else key: _with_plain_keys(item)
+            for key, item in fields.items()
+        }
+    if type(value) is list:
+        return [_with_plain_keys(item) for item in cast(list[Any], value)]
+    return value
 
 
 def _sets_in_order(value: Any, plain: Any) -> Any:
     """`plain`, which was made of `value`, with what was a set in there put in order."""
     if isinstance(plain, list):
         items = cast(list[Any], plain)
-        members = list(cast(Any, value)) if _has_members(value, len(items)) else items
+        members = list(value) if _has_members(value, len(items)) else items
         done = [_sets_in_order(one, two) for one, two in zip(members, items, strict=True)]
         return in_order(done) if isinstance(value, AbstractSet) else done
     if isinstance(plain, dict):

@@ -139,7 +139,7 @@ class _Checked(FrozenDict):
 
 
 def _freeze(value: Any, depth: int) -> Any:
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is str:
         return clean_text(value)
     if value is None or kind is int or kind is bool or kind is float:
@@ -160,7 +160,7 @@ def _freeze(value: Any, depth: int) -> Any:
 
 
 def _checked(value: Any, path: str, depth: int) -> Any:
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is str:
         return clean_text(value)
     if value is None or kind is bool:

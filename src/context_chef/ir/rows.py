@@ -246,7 +246,7 @@ class _RowReader:
         data, format = audio.get("data", ""), audio.get("format", "wav")
         if not isinstance(given, Mapping) or not isinstance(data, str):
             raise InputError(
-                f"audio is a mapping with `data` and `format` as text, not {shown(given)}.",
+                f"audio is a mapping with `data` and `format` as text, not {shown(part)}.",
                 path=f"{where}.input_audio",
             )
         if not isinstance(format, str):

@@ -83,7 +83,7 @@ def _names(value: Any, *, path: str) -> tuple[str, ...]:
         names = cast(Sequence[Any], value)
         if all(isinstance(name, str) for name in names):
             return tuple(names)
-    raise InputError(f"Must be a list of tool names, not {shown(value)}.", path=path)
+    raise InputError(f"Must be a list of tool names, not {shown(cast(Any, value))}.", path=path)
 
 
 class SkillShelf:

@@ -133,7 +133,7 @@ def _builtin(value: Any) -> Any:
 def _lists(value: Any) -> Any:
     if isinstance(value, Mapping):
         items = cast(Mapping[str, Any], value)
-        return {str(key): _lists(item) for key, item in items.items()}
+        return {clean_text(key): _lists(item) for key, item in items.items()}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return [_lists(item) for item in cast(Sequence[Any], value)]
     return value
