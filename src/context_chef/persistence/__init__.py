@@ -35,6 +35,7 @@ from context_chef.persistence.namespace import NamespaceView, PutResult
 from context_chef.persistence.offload_config import OffloadConfig, ToolOffload
 from context_chef.persistence.offload_messages import (
     OffloadedMessages,
+    OffloadFailure,
     OffloadNote,
     offload_messages,
     offload_messages_sync,
@@ -76,6 +77,7 @@ __all__ = [
     "MemorySnapshot",
     "NamespaceView",
     "OffloadConfig",
+    "OffloadFailure",
     "OffloadNote",
     "OffloadResult",
     "OffloadedMessages",
