@@ -56,7 +56,7 @@ def open_to_read(path: Path, *, busy_timeout: float) -> sqlite3.Connection | Non
                 raise
             forbidden = error
     # Without the side file, what is in there only would be missed.
-    if forbidden is not None and _size(Path(f"{path}-wal")):
+    if _size(Path(f"{path}-wal")):
         raise forbidden
     return _reader(path, "mode=ro&immutable=1", busy_timeout)
 

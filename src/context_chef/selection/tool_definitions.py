@@ -45,7 +45,7 @@ def read_definitions(values: Any, *, path: str, reader: ToolReader | None = None
     replaced; tags that are blank are dropped.
     """
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise ToolError(f"`{path}` is a list of tools, not {shown(values)}.")
+        raise ToolError(f"`{path}` is a list of tools, not {shown(cast(object, values))}.")
     read = reader or _read_entry
     tools: list[ToolDefinition] = []
     repairs: list[Repair] = []
@@ -106,7 +106,8 @@ def _check_fields(fields: Mapping[str, Any], name: str, path: str) -> None:
         isinstance(tag, str) for tag in cast(Iterable[Any], tags)
     ):
         raise InputError(
-            f"`tags` of the tool {name!r} is a list of texts, not {shown(tags)}.", path=path
+            f"`tags` of the tool {name!r} is a list of texts, not {shown(cast(object, tags))}.",
+            path=path,
         )
 
 

@@ -61,7 +61,7 @@ class ReadGroups(NamedTuple):
 def read_groups(values: Any, *, path: str, reader: ToolReader | None = None) -> ReadGroups:
     """The groups of a list, judged like tools. Raises ToolError naming the group and the tool."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise ToolError(f"`{path}` is a list of groups, not {shown(values)}.")
+        raise ToolError(f"`{path}` is a list of groups, not {shown(cast(object, values))}.")
     groups: list[ToolGroup] = []
     repairs: list[Repair] = []
     for index, value in enumerate(cast(Iterable[Any], values)):
