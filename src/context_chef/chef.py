@@ -429,6 +429,8 @@ class ContextChef:
         For tracing and timing; `context_chef.integrations.otel` is made of it. Costs nothing while
         nobody watches.
         """
+        if not callable(getattr(watcher, "compiling", None)):
+            raise InputError(f"a watcher has a method `compiling`; {shown(watcher)} has none.")
         watchers = self._parts.watchers
         watchers.append(watcher)
 

@@ -205,5 +205,8 @@ _SHOWN = _Shown()
 
 def shown(value: object) -> str:
     """The value for an error's text: its `repr`, cut where it is long, deep or inside itself."""
-    text = _SHOWN.repr(value)
+    try:
+        text = _SHOWN.repr(value)
+    except (ValueError, RecursionError):  # a number too long to be written, a value too deep
+        text = f"<a {type(value).__name__} too large to show>"
     return text if len(text) <= 400 else f"{text[:400]}…"

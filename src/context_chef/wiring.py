@@ -16,10 +16,11 @@ import msgspec
 
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
-from context_chef.adaptation.tools import tool_from_dict
+from context_chef.adaptation.tools import tool_from_dict, wire_name
 from context_chef.bridge import MaybeAwaitable, stepping
 from context_chef.errors import InputError, RenamedWarning, SettingsError, nearest
 from context_chef.events import Emitter, Logger
+from context_chef.ir.blocks import Provider
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.archive import Archive
@@ -176,7 +177,9 @@ class Wiring:
             logger=self._logger,
         )
         self.pruner = Pruner(
-            configured(PrunerConfig, options.pruner, name="pruner"), reader=_read_tool
+            configured(PrunerConfig, options.pruner, name="pruner"),
+            reader=_read_tool,
+            wire_names=_wire_names,
         )
         self.skills = SkillShelf()
         self.context_tool = configured(ContextToolConfig, options.context_tool, name="context_tool")
@@ -589,6 +592,12 @@ def _store(store: Any, clock: Callable[[], int] | None) -> Store | None:
 
 def _clocked(clock: Callable[[], int] | None) -> dict[str, Any]:
     return {} if clock is None else {"clock": clock}
+
+
+def _wire_names(name: str) -> set[str]:
+    """What the providers may be told instead of a tool's own name."""
+    targets: tuple[Provider, ...] = ("openai", "openai-responses", "anthropic", "gemini")
+    return {wire_name(name, target) for target in targets}
 
 
 def _read_tool(value: Any, path: str) -> list[ToolDefinition]:

@@ -210,7 +210,7 @@ TYPED: dict[str, Callable[[], Any]] = {
     "data bytes": lambda: Inline(data=b"x"),  # type: ignore[arg-type]  # refused
     "media kind": lambda: Media(kind="robot", source=Url(url="x")),  # type: ignore[arg-type]  # refused
     "media source": lambda: Media(kind="image", source="x"),  # type: ignore[arg-type]  # refused
-    "origin": lambda: Thinking(text="x", origin="robot"),  # type: ignore[arg-type]  # refused
+    "origin": lambda: Thinking(text="x", origin=5),  # type: ignore[arg-type]  # refused
     "arguments": lambda: ToolCall(id="1", name="f", arguments={}),  # type: ignore[arg-type]  # refused
     "opaque": lambda: Opaque(provider="anthropic", value={}),
 }
@@ -240,3 +240,8 @@ def test_argument_text_of_any_depth_compiles(target: str) -> None:
     chef = ContextChef().extend(turn_with_call(function={"arguments": text}))
 
     assert chef.compile_sync(target).to_json()
+
+
+def test_a_number_too_long_to_write_is_refused_in_words() -> None:
+    with pytest.raises(InputError, match="too large to show"):
+        ContextChef().append({"role": "user", "content": 10**5000})

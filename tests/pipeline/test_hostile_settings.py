@@ -218,3 +218,11 @@ def test_sets_are_the_same_bytes_in_every_process() -> None:
         ).stdout
 
     assert run("1") == run("2")
+
+
+@pytest.mark.parametrize("watcher", [None, 5, object()])
+def test_what_cannot_watch_is_refused_at_once(watcher: Any) -> None:
+    chef = ContextChef().append({"role": "user", "content": "q"})
+    with pytest.raises(InputError, match="compiling"):
+        chef.watch_stages(watcher)
+    chef.compile_sync("openai")

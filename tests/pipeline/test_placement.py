@@ -230,3 +230,15 @@ def test_an_instruction_that_moves_up_takes_the_thinking_bound_to_the_old_prompt
 
 def _thought(signature: str) -> dict[str, str]:
     return {"thinking": "hm", "signature": signature}
+
+
+def test_where_tails_stay_the_rule_does_not_move_with_every_turn() -> None:
+    chef = ContextChef(tail="append").append(Message.user("hi"))
+    chef.with_guardrails({"enforce_xml": {"output_tag": "plan"}, "prefill": "<plan>"})
+    first = chef.compile_sync("openai", model="gpt-4o").body["messages"]
+    again = chef.compile_sync("openai", model="gpt-4o").body["messages"]
+    chef.extend([Message.assistant("a"), Message.user("go on")])
+    later = chef.compile_sync("openai", model="gpt-4o").body["messages"]
+
+    assert again == first
+    assert later[: len(first)] == first

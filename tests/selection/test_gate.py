@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_chef import ContextChef
 from context_chef.errors import ToolError
 from context_chef.ir.blocks import ToolCall
 from context_chef.ir.tools import ToolRequest
@@ -117,3 +118,43 @@ def test_the_blocklist_is_replaced_and_copied() -> None:
 def test_a_blocklist_that_is_no_list_is_refused() -> None:
     with pytest.raises(ToolError, match="list of tool names"):
         gate().set_blocked_tools("rm")
+
+
+@pytest.mark.parametrize("target", ["openai", "openai-responses", "anthropic", "gemini"])
+def test_the_name_that_the_provider_was_told_is_no_way_around_the_gate(target: str) -> None:
+    chef = ContextChef(default_target=target).append({"role": "user", "content": "x"})
+    chef.register_tools([{"name": "db drop!", "parameters": {"type": "object", "properties": {}}}])
+    action = {"name": "delete", "description": "d"}
+    chef.register_namespaces([{"name": "git hub", "description": "d", "tools": [action]}])
+    chef.get_pruner().set_blocked_tools(["db drop!", "git hub.delete"])
+    told = {own: wire for wire, own in chef.compile_sync().meta.tool_names.items()}
+    assert set(told) == {"db drop!", "git hub"}
+
+    verdict = chef.check_tool_call_sync({"name": told["db drop!"], "input": {}})
+    assert (verdict.allowed, verdict.name) == (False, "db drop!")
+    call = {"type": "tool_use", "id": "1", "name": told["git hub"], "input": {"action": "delete"}}
+    assert chef.check_tool_call_sync(call).name == "git hub.delete"
+    assert not chef.check_tool_call_sync(call).allowed
+    pruner = chef.get_pruner()
+    assert pruner.is_namespace_call(call)
+    assert pruner.resolve_namespace(call).tool_name == "delete"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"type": "tool_use", "id": "1", "name": "gh", "input": {"action": "get", "args": {"p": 1}}},
+        {"function": {"name": "gh", "arguments": '{"action": "get", "args": {"p": 1}}'}},
+        {"functionCall": {"name": "gh", "args": {"action": "get", "args": {"p": 1}}}},
+        {"type": "function_call", "name": "gh", "arguments": '{"action":"get","args":{"p":1}}'},
+    ],
+)
+def test_a_namespace_call_is_read_in_every_providers_form(call: dict[str, Any]) -> None:
+    pruner = ContextChef().get_pruner()
+    pruner.register_namespaces(
+        [{"name": "gh", "description": "d", "tools": [{"name": "get", "description": "d"}]}]
+    )
+
+    assert pruner.is_namespace_call(call)
+    resolved = pruner.resolve_namespace(call)
+    assert (resolved.tool_name, dict(resolved.args)) == ("get", {"p": 1})

@@ -71,8 +71,8 @@ def test_registering_replaces() -> None:
         ([{"name": "a", "parameters": {"type": "array", "items": {}}}], "type 'array'"),
         ([{"name": "a", "parameters": {"type": ["string", "null"]}}], "takes an object"),
         ([{"name": "a", "parameters": {"type": "object", "properties": []}}], "`properties`"),
-        ([{"name": "a", "parameters": {"type": "object", "x": print}}], r"`parameters\.x`"),
-        ([{"name": "a", "parameters": {"type": "object", "x": float("nan")}}], "JSON values"),
+        ([{"name": "a", "parameters": {"type": "object", "x": print}}], r"parameters\.x.*print"),
+        ([{"name": "a", "parameters": {"type": "object", "x": float("nan")}}], "no number nan"),
     ],
 )
 def test_a_tool_that_cannot_work_is_refused_by_name_and_changes_nothing(

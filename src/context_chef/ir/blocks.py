@@ -46,9 +46,11 @@ class _Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
         clean_fields(self, self._worded, self._maybe_worded)
         for field in self._provider_named:
             name = getattr(self, field)
-            if name is not None and name not in _PROVIDERS:
+            # A custom target's own name is one, too.
+            if name is not None and not (isinstance(name, str) and name):
                 raise InputError(
-                    f"`{field}` cannot be {shown(name)}; use one of {', '.join(_PROVIDERS)}.",
+                    f"`{field}` cannot be {shown(name)}; it is the provider's name, such as "
+                    f"{', '.join(_PROVIDERS)}.",
                     path=f"$.{field}",
                 )
 

@@ -134,7 +134,7 @@ def _sandwich(turn: CompileTurn) -> Sandwich:
         memory=_memory_messages(turn),
         history=turn.history,
         dynamic_state=() if _volatile_in_tail(turn) else _state_messages(turn),
-        guardrail=guardrails.system_messages if guardrails else (),
+        guardrail=guardrails.system_messages if guardrails and not _rule_in_tail(turn) else (),
         prefill=_opening(turn)[0],
     )
     turn.credit(layers.system_prompt, "system_prompt")
@@ -147,6 +147,16 @@ def _sandwich(turn: CompileTurn) -> Sandwich:
 def _volatile_in_tail(turn: CompileTurn) -> bool:
     """Where what was sent has to stay, nothing volatile may stand in front of it."""
     return appends(turn)
+
+
+def _rule_in_tail(turn: CompileTurn) -> bool:
+    """Whether the output rule rides in the tail whatever was asked for.
+
+    As a system message it stands behind the conversation. Most wires lift it into the system
+    prompt; where it stays, it would move with every turn.
+    """
+    lifted = turn.target_name in ("anthropic", "openai-responses", "gemini")
+    return appends(turn) and not lifted
 
 
 def _opening(turn: CompileTurn) -> tuple[tuple[Message, ...], str]:
@@ -226,7 +236,9 @@ def _tail_parts(turn: CompileTurn) -> tuple[TailParts, tuple[Announcement, ...]]
     state_here = state.dynamic_state.placement == "last_user" or bound
     guardrails = state.guardrails
     skill_here = settings.skill_placement == "tail"
-    rule = guardrails.tail if guardrails else ""
+    rule = ""
+    if guardrails is not None:
+        rule = guardrails.rule if _rule_in_tail(turn) else guardrails.tail
     parts = TailParts(
         skill=skill_block(state.skill.name, state.skill.instructions)
         if state.skill and state.skill.instructions and skill_here

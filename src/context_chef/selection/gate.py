@@ -52,7 +52,7 @@ def judge_call(
     are the same, as in pruning. A namespace call whose action cannot be made out is refused as
     soon as any of its actions is blocked.
     """
-    name, arguments, has_arguments = _parts(call)
+    name, arguments, has_arguments = call_parts(call)
     if name is None or not name.strip():
         given = "no call" if call is None else "no name" if name is None else f"the name {name!r}"
         return ToolVerdict(
@@ -73,10 +73,12 @@ def judge_call(
     return ToolVerdict(allowed=True, name=read.name)
 
 
-def _parts(call: Any) -> tuple[str | None, Any, bool]:
+def call_parts(call: Any) -> tuple[str | None, Any, bool]:
     """Name and arguments of a call in any of the providers' shapes."""
     if isinstance(call, (ToolRequest, ToolCall)):
         return call.name, call.arguments, call.arguments is not None
+    if callable(dump := getattr(call, "model_dump", None)):
+        call = dump()  # an SDK's object
     if not isinstance(call, Mapping):
         return None, None, False
     fields = cast(Mapping[str, Any], call)

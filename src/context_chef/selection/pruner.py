@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
 from context_chef.bridge import run_sync
 from context_chef.errors import SettingsError, ToolError, nearest
 from context_chef.ir.diagnostics import Repair
-from context_chef.ir.tools import ToolDefinition
+from context_chef.ir.tools import ToolDefinition, ToolRequest
 from context_chef.prompts.tools import LOAD_TOOLKIT
-from context_chef.selection.gate import ToolVerdict, judge_call
+from context_chef.selection.gate import ToolVerdict, call_parts, judge_call
 from context_chef.selection.prune_rules import (
     PrunedTools,
     PruneStrategy,
@@ -72,6 +72,8 @@ class Pruner:
     What goes in and comes out is frozen or a copy. Registering puts the new list in place of the
     old one; a list that is refused changes nothing. `reader` reads entries that are neither
     definitions nor plain mappings of their fields; `reserved` are names no tool may have.
+    `wire_names` answers the names that providers may be told instead of a tool's own, so that a
+    call by one of them is known for what it is.
     """
 
     def __init__(
@@ -80,10 +82,12 @@ class Pruner:
         *,
         reader: ToolReader | None = None,
         reserved: Iterable[str] = LIBRARY_TOOL_NAMES,
+        wire_names: Callable[[str], Iterable[str]] | None = None,
     ) -> None:
         self.config = config or PrunerConfig()
         self._reader = reader
         self._reserved = frozenset(reserved)
+        self._wire_names = wire_names
         self._flat: tuple[ToolDefinition, ...] = ()
         self._namespaces: tuple[ToolGroup, ...] = ()
         self._toolkits: tuple[ToolGroup, ...] = ()
@@ -253,25 +257,43 @@ class Pruner:
         return find_toolkit(self._toolkits, name).tools
 
     def is_toolkit_loader(self, call: Any) -> bool:
-        """Whether the call is one of `load_toolkit`."""
-        return _name_of(call) == LOAD_TOOLKIT
+        """Whether the call, in any provider's form, is one of `load_toolkit`."""
+        return self._called(call).name == LOAD_TOOLKIT
 
     def is_namespace_call(self, call: Any) -> bool:
-        """Whether the call is one of a namespace. Case counts, as it does for every tool's name."""
-        return any(group.name == _name_of(call) for group in self._namespaces)
+        """Whether the call, in any provider's form, is one of a namespace.
+
+        Case counts, as it does for every tool's name.
+        """
+        name = self._called(call).name
+        return any(group.name == name for group in self._namespaces)
 
     def resolve_namespace(self, call: Any) -> ResolvedCall:
         """The action that a namespace's call means, and its arguments.
 
-        `call` has a `name` and `arguments`, as an object or as text. Arguments for the action that
-        are no object count as none. Raises ToolError in words that may be handed to the model.
+        `call` is one call in any provider's form. Arguments for the action that are no object count
+        as none. Raises ToolError in words that may be handed to the model.
         """
-        arguments = (
-            cast(Mapping[str, Any], call).get("arguments")
-            if isinstance(call, Mapping)
-            else getattr(call, "arguments", None)
-        )
-        return resolve_call(self._namespaces, _name_of(call) or "", arguments)
+        called = self._called(call)
+        return resolve_call(self._namespaces, called.name, called.arguments)
+
+    def _called(self, call: Any) -> ToolRequest:
+        """The call under the tool's own name; the empty name for what is no call."""
+        name, arguments, _ = call_parts(call)
+        return ToolRequest(name=self._own_name(name) if name else "", arguments=arguments)
+
+    def _own_name(self, name: str) -> str:
+        """The name a tool was registered under, of the one that a provider was told."""
+        if self._wire_names is None:
+            return name
+        own = [tool.name for tool in self._flat] + [group.name for group in self._namespaces]
+        own += [tool.name for group in self._toolkits for tool in group.tools]
+        if name in own:
+            return name
+        for known in own:
+            if name in self._wire_names(known):
+                return known
+        return name
 
     # The gate
 
@@ -287,8 +309,12 @@ class Pruner:
 
     def check_tool_call(self, call: Any) -> ToolVerdict:
         """Whether a call may run. The tools that are shown stay the same either way."""
+        name, _, _ = call_parts(call)
         return judge_call(
-            call, blocked=self._blocked, namespaces=self._namespaces, toolkits=self._toolkits
+            self._called(call) if name else call,
+            blocked=self._blocked,
+            namespaces=self._namespaces,
+            toolkits=self._toolkits,
         )
 
     # Snapshot
@@ -312,7 +338,7 @@ class Pruner:
 
     def restore_state(self, state: Mapping[str, Any]) -> None:
         """Take up a snapshot. One that is refused changes nothing; an absent part is empty."""
-        fresh = Pruner(self.config, reserved=self._reserved)
+        fresh = Pruner(self.config, reserved=self._reserved, wire_names=self._wire_names)
         fresh.register_tools(_saved(state.get("flat_tools"), ToolDefinition))
         fresh.register_namespaces(_saved(state.get("namespaces"), ToolGroup))
         fresh.register_toolkits(_saved(state.get("lazy_toolkits"), ToolGroup))
@@ -336,12 +362,3 @@ def _saved(values: Any, kind: type[T]) -> list[T]:
         ]
     except (msgspec.ValidationError, TypeError) as error:
         raise ToolError(f"The tools of this snapshot cannot be read: {error}.") from error
-
-
-def _name_of(call: Any) -> str | None:
-    name = (
-        cast(Mapping[str, Any], call).get("name")
-        if isinstance(call, Mapping)
-        else getattr(call, "name", None)
-    )
-    return name if isinstance(name, str) else None
