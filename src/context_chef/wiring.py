@@ -46,6 +46,7 @@ from context_chef.pipeline.turn import ChefParts, CompileSettings, TransformCach
 from context_chef.placement.skills import SkillShelf
 from context_chef.prompts.vocabulary import resolve_vocabulary
 from context_chef.retrieval.context_tool import (
+    NATIVE_MEMORY_NAME,
     get_context_tool_definition,
     get_native_memory_tool_definition,
 )
@@ -62,6 +63,7 @@ from context_chef.selection.reset import reset
 from context_chef.selection.server import server
 from context_chef.selection.strategy import OverflowStrategy
 from context_chef.selection.summarize import summarize
+from context_chef.selection.tool_groups import LIBRARY_TOOL_NAMES
 from context_chef.slots import BeforeAssemble, Handler, SlotBoard
 from context_chef.snapshot import ChefSnapshot
 
@@ -176,13 +178,15 @@ class Wiring:
             emit=self._emitter.emit,
             logger=self._logger,
         )
+        self.context_tool = configured(ContextToolConfig, options.context_tool, name="context_tool")
+        native = {NATIVE_MEMORY_NAME} if self.context_tool.native_memory else set[str]()
         self.pruner = Pruner(
             configured(PrunerConfig, options.pruner, name="pruner"),
             reader=_read_tool,
+            reserved=LIBRARY_TOOL_NAMES | native,
             wire_names=_wire_names,
         )
         self.skills = SkillShelf()
-        self.context_tool = configured(ContextToolConfig, options.context_tool, name="context_tool")
         overflow = configured(OverflowConfig, options.overflow, name="overflow")
         self._handoff = overflow.handoff is not None
         self.parts = ChefParts(

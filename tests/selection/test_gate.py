@@ -158,3 +158,10 @@ def test_a_namespace_call_is_read_in_every_providers_form(call: dict[str, Any]) 
     assert pruner.is_namespace_call(call)
     resolved = pruner.resolve_namespace(call)
     assert (resolved.tool_name, dict(resolved.args)) == ("get", {"p": 1})
+
+
+def test_the_native_memory_tools_name_is_taken_where_it_is_offered() -> None:
+    tool = {"name": "memory", "description": "d"}
+    assert ContextChef().register_tools([tool])
+    with pytest.raises(ToolError, match="memory"):
+        ContextChef(context_tool={"native_memory": True}).register_tools([tool])

@@ -7,6 +7,7 @@ is named `gen_ai.usage.*`: that is what the provider says it counted.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -235,8 +236,9 @@ def _tokens(report: Report) -> Attributes:
         found[f"context_chef.tokens.{section}"] = tokens
     if report.budget is not None:
         found["context_chef.budget.current"] = report.budget.current
-        found["context_chef.budget.limit"] = report.budget.limit
-        found["context_chef.budget.trigger"] = report.budget.trigger
+        if math.isfinite(report.budget.limit):  # no window is set otherwise
+            found["context_chef.budget.limit"] = report.budget.limit
+            found["context_chef.budget.trigger"] = report.budget.trigger
     return found
 
 
