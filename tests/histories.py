@@ -338,7 +338,7 @@ _ODD_KEYWORDS: list[dict[str, Any]] = [
     {"$ref": "https://example.com/s.json"}, {"pattern": "("}, {"format": 3},
     {"additionalProperties": False}, {"additionalProperties": "no"}, {"nullable": True},
     {"const": 1}, {"required": True}, {"$schema": "http://json-schema.org/draft-07/schema#"},
-    {"minLength": -1}, {"default": float("nan")}, {"examples": "x"},
+    {"minLength": -1}, {"default": 1e308}, {"examples": "x"},
     {"$defs": {"A": {"type": "string"}}, "$ref": "#/$defs/A"}, {"properties": []}, {"not": {}},
     {"if": 1}, {"dependencies": {"a": ["b"]}}, {"title": None},
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,14 +30,28 @@ def open_database(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("PRAGMA cache_size = -16000")
-        if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            db.execute("PRAGMA journal_mode = WAL")
+        _use_wal(db, busy_timeout)
         if not _is_current(db):
             _migrate(db, path)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _use_wal(db: sqlite3.Connection, busy_timeout: float) -> None:
+    """Switch the journal's mode once. SQLite does not wait here for others that open the file."""
+    until = time.monotonic() + busy_timeout
+    while True:
+        try:
+            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = (getattr(error, "sqlite_errorname", "") or "").startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() >= until:
+                raise
+        time.sleep(0.005)
 
 
 def open_to_read(path: Path, *, busy_timeout: float) -> sqlite3.Connection | None:
@@ -145,9 +160,11 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
-    owner = db.execute("PRAGMA application_id").fetchone()[0]
-    version = db.execute("PRAGMA user_version").fetchone()[0]
+    # The owner is asked last: another process may be making the file right now, and what it makes
+    # appears all at once, so that whoever sees any of it sees the owner afterwards.
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    owner = db.execute("PRAGMA application_id").fetchone()[0]
     if owner != APPLICATION_ID and (owner or version or tables):
         raise StoreError(
             f"{str(path)!r} is a SQLite file of another program; give `path` a file of its own."
