@@ -23,12 +23,22 @@ def test_every_request_of_every_session_is_a_good_one(seed: int, strategy: str, 
 
 @pytest.mark.parametrize("tail", ["append", "replace"])
 @pytest.mark.parametrize("target", sorted(MODELS))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(STRATEGIES)))
 def test_a_session_that_only_grows_stands_still_between_folds(
     target: str, tail: Any, seed: int, strategy: str
 ) -> None:
     session = Session(seed=seed, strategy=strategy, tail=tail, stable=True)
     session.target = (target, MODELS[target][0])
+
+    assert play(session) == []
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a known fault: parts that were paid for are asked for again (issue 3)"
+)
+def test_nothing_is_summarised_twice_in_the_session_that_found_the_fault() -> None:
+    session = Session(seed=481, strategy="anchored", tail="append", stable=True)
+    session.target = ("anthropic", MODELS["anthropic"][0])
 
     assert play(session) == []
