@@ -64,6 +64,9 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     version: int = VERSION
 
     def __post_init__(self) -> None:
+        # JSON read back gives a float: the same snapshot has the same bytes before and after.
+        volatile = float(self.last_volatile_tokens) or 0
+        msgspec.structs.force_setattr(self, "last_volatile_tokens", volatile)
         for field in ("skill", "tools", "janitor"):
             value = cast(Mapping[str, Any], getattr(self, field))
             if type(value) is not FrozenDict:
@@ -90,8 +93,9 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             snapshot = msgspec.json.decode(data, type=cls)
         except msgspec.DecodeError as error:
             said, _, where = str(error).partition(" - at `")
+            hint = _hint(data)
             raise InputError(
-                f"this is no snapshot: {said}.", path=where.rstrip("`") or "$"
+                f"this is no snapshot: {said}.{hint}", path=where.rstrip("`") or "$"
             ) from error
         if snapshot.version > VERSION:
             raise InputError(
@@ -100,6 +104,17 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
                 path="$.version",
             )
         return snapshot
+
+
+def _hint(data: bytes | str) -> str:
+    """Where a snapshot of the other implementation is read."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+    if '"createdAt"' in text and '"modules"' in text:
+        return (
+            " It looks like one of the TypeScript implementation, which "
+            "`context_chef.compat.snapshot_from_typescript()` reads."
+        )
+    return ""
 
 
 def _as_it_is(value: object) -> Any:

@@ -95,3 +95,19 @@ async def test_folds_are_part_of_the_snapshot() -> None:
 def test_what_is_no_snapshot_is_refused(data: bytes) -> None:
     with pytest.raises(InputError):
         ChefSnapshot.from_json(data)
+
+
+async def test_a_snapshot_has_the_same_bytes_after_it_was_stored() -> None:
+    chef = await busy()
+    chef.report_token_usage(900)
+    await chef.compile("openai")
+    limit = {"error": {"code": "context_length_exceeded", "message":
+             "This model's maximum context length is 8192 tokens. However, your messages "
+             "resulted in 9000 tokens."}}  # fmt: skip
+    assert chef.recover(limit)
+
+    kept = (await chef.snapshot()).to_json()
+
+    assert ChefSnapshot.from_json(kept).to_json() == kept
+    other = await make().restore(ChefSnapshot.from_json(kept), skills="snapshot")
+    assert (await other.snapshot()).to_json() == kept

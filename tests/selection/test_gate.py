@@ -41,7 +41,9 @@ def call(words: str) -> dict[str, Any]:
         ("fs.rm", ["fs rm", "fs.rm", "FS rm"], ["rm", "db rm", "fs cat"]),
         ("FS/rm", ["fs rm", "fs/rm"], ["rm", "db rm"]),
         ("fs", ["fs rm", "fs cat", "fs", "fs.cat"], ["db rm", "rm"]),
-        ("weather", ["load_toolkit Weather"], ["now", "load_toolkit Maps"]),
+        ("fs", ["cat", "CAT"], ["ls"]),
+        ("weather", ["load_toolkit Weather", "now", "NOW", "Weather.now"], ["load_toolkit Maps"]),
+        ("now", ["now", "weather/NOW"], ["load_toolkit Weather"]),
         ("Weather.now", ["now"], ["ls"]),
         ("load_toolkit", ["load_toolkit Weather"], []),
     ],
@@ -53,6 +55,19 @@ def test_a_rule_refuses_what_it_names_by_whatever_way_it_is_called(
 
     assert [made.check_tool_call(call(c)).allowed for c in refused] == [False] * len(refused)
     assert [made.check_tool_call(call(c)).allowed for c in allowed] == [True] * len(allowed)
+
+
+def test_a_blocked_toolkit_stays_blocked_whatever_its_tools_were_loaded_as() -> None:
+    made = gate("weather")
+    tools = made.extract_toolkit("Weather")
+    made.register_tools([*made.all_tools, *tools])
+    assert not made.check_tool_call(call("now")).allowed
+
+    made.register_namespaces([{"name": "loaded", "tools": tools}])
+    assert not made.check_tool_call(call("loaded now")).allowed
+    assert not made.check_tool_call(call("loaded.now")).allowed
+    assert not made.check_tool_call(call("loaded")).allowed  # it may mean a blocked action
+    assert made.check_tool_call(call("ls")).allowed
 
 
 def test_a_refusal_names_the_action_and_is_told_apart_from_a_call_that_cannot_be_read() -> None:

@@ -106,6 +106,24 @@ def test_names_are_unique_across_tools_and_namespaces() -> None:
         made.register_tools([{"name": "x"}])
     with pytest.raises(ToolError, match="'K' and 'k'"):
         made.register_toolkits([group("K"), group("k")])
+    with pytest.raises(ToolError, match="'K' and 'K'"):
+        made.register_toolkits([group("K"), group("K")])
+
+
+@pytest.mark.parametrize("other", ["READ", "Read ", "\uff32ead"])
+def test_names_that_the_gate_takes_for_one_are_never_registered_side_by_side(other: str) -> None:
+    made = pruner("read")
+    with pytest.raises(ToolError, match="which is one name"):
+        made.register_tools([{"name": "read"}, {"name": other}])
+    with pytest.raises(ToolError, match="case does not count"):
+        made.register_namespaces([group(other, "a")])
+    with pytest.raises(ToolError, match="case does not count"):
+        made.register_namespaces([group("fs", "a"), group("FS", "a")])
+    for name in ("Context", "LOAD_TOOLKIT", "Create_Memory"):
+        with pytest.raises(ToolError, match="belongs to the library"):
+            pruner(name)
+        with pytest.raises(ToolError, match="belongs to the library"):
+            made.register_namespaces([group(name, "a")])
 
 
 def test_a_loaded_toolkit_may_stand_among_the_flat_tools() -> None:

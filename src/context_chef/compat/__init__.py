@@ -4,6 +4,7 @@
 # Old names are what this package is for; whoever uses one is warned there.
 
 from context_chef.compat.deprecation import RenamedWarning
+from context_chef.compat.snapshots import snapshot_from_typescript
 from context_chef.compat.stores import (
     FileSystemAdapter,
     InMemoryStore,
@@ -31,4 +32,5 @@ __all__ = [
     "VFSMemoryStore",
     "from_memory_store",
     "from_vfs_adapter",
+    "snapshot_from_typescript",
 ]

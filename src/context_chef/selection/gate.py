@@ -43,14 +43,17 @@ def judge_call(
     blocked: Sequence[str],
     namespaces: Sequence[ToolGroup] = (),
     toolkits: Sequence[ToolGroup] = (),
+    flat: Iterable[str] = (),
 ) -> ToolVerdict:
     """Whether the call may run.
 
     A name on the blocklist refuses a tool of that name, an action of that name in any namespace,
-    a whole namespace, and the loading of a toolkit. `namespace.action` and `namespace/action`
-    refuse one action of one namespace, `toolkit.tool` one tool of a toolkit. Upper and lower case
-    are the same, as in pruning. A namespace call whose action cannot be made out is refused as
-    soon as any of its actions is blocked.
+    a whole namespace, and a whole toolkit: the loading of it, and its tools once they are loaded,
+    as flat tools or as actions. `namespace.action` and `namespace/action` refuse one action of one
+    namespace, `toolkit.tool` one tool of a toolkit. Upper and lower case are the same, as in
+    pruning. A namespace call whose action cannot be made out is refused as soon as any of its
+    actions is blocked. A bare name that none of the `flat` tools has is taken for an action of
+    every namespace that has one of that name.
     """
     name, arguments, has_arguments = call_parts(call)
     if name is None or not name.strip():
@@ -59,11 +62,11 @@ def judge_call(
             allowed=False, reason=f"A tool call needs the name of a tool; got {given}."
         )
     rules = {fold_name(entry) for entry in blocked}
-    read = _read(name, arguments, namespaces, toolkits)
+    read = _read(name, arguments, namespaces, toolkits, flat)
     if any(fold_name(known) in rules for known in read.names):
         reason = f"The tool `{read.name}` is blocked and was not run. Go on without it."
         return ToolVerdict(allowed=False, name=read.name, reason=reason, blocked=True)
-    if read.group is not None and (hidden := _blocked_actions(read.group, rules)):
+    if read.group is not None and (hidden := _blocked_actions(read.group, toolkits, rules)):
         missing = "cannot be read" if has_arguments else "were not given"
         reason = (
             f"The tool `{name}` has blocked actions ({', '.join(hidden)}), and the arguments of "
@@ -93,9 +96,14 @@ def call_parts(call: Any) -> tuple[str | None, Any, bool]:
 
 
 def _read(
-    name: str, arguments: Any, namespaces: Sequence[ToolGroup], toolkits: Sequence[ToolGroup]
+    name: str,
+    arguments: Any,
+    namespaces: Sequence[ToolGroup],
+    toolkits: Sequence[ToolGroup],
+    flat: Iterable[str],
 ) -> _Read:
-    if fold_name(name) == fold_name(LOAD_TOOLKIT):
+    folded = fold_name(name)
+    if folded == fold_name(LOAD_TOOLKIT):
         toolkit = (read_arguments(arguments) or {}).get("toolkit_name")
         if isinstance(toolkit, str):
             return _Read(name=f"{name}.{toolkit}", names=(name, *_spellings(name, toolkit)))
@@ -107,18 +115,30 @@ def _read(
         unknown = not any(tool.name == action for tool in group.tools)
         return _Read(
             name=f"{name}.{action}",
-            names=(name, *_spellings(group.name, action)),
+            names=(name, *_spellings(group.name, action), *_holders(toolkits, action)),
             group=group if unknown else None,
         )
-    names = [name]
+    names = [name, *_holders(toolkits, name)]
     for separator in _SEPARATORS:
         prefix, found, action = name.partition(separator)
         if found and (group := _group(namespaces, prefix)) is not None:
-            names += [prefix, *_spellings(prefix, action)]
-    for kit in toolkits:
-        if any(fold_name(tool.name) == fold_name(name) for tool in kit.tools):
-            names += [f"{kit.name}{separator}{name}" for separator in _SEPARATORS]
+            names += [prefix, *_spellings(prefix, action), *_holders(toolkits, action)]
+        if found and (kit := _group(toolkits, prefix)) is not None:
+            names += [kit.name, *_spellings(kit.name, action)]
+    if not any(fold_name(known) == folded for known in flat):
+        names += _holders(namespaces, name)
     return _Read(name=name, names=tuple(names))
+
+
+def _holders(groups: Iterable[ToolGroup], name: str) -> list[str]:
+    """The groups that hold a tool of that name, and the tool as theirs."""
+    wanted = fold_name(name)
+    return [
+        rule
+        for group in groups
+        if any(fold_name(tool.name) == wanted for tool in group.tools)
+        for rule in (group.name, *_spellings(group.name, name)[1:])
+    ]
 
 
 def _spellings(group: str, action: str) -> tuple[str, ...]:
@@ -130,9 +150,12 @@ def _group(groups: Iterable[ToolGroup], name: str) -> ToolGroup | None:
     return next((group for group in groups if fold_name(group.name) == wanted), None)
 
 
-def _blocked_actions(group: ToolGroup, rules: set[str]) -> list[str]:
+def _blocked_actions(group: ToolGroup, toolkits: Sequence[ToolGroup], rules: set[str]) -> list[str]:
     return [
         tool.name
         for tool in group.tools
-        if any(fold_name(name) in rules for name in _spellings(group.name, tool.name))
+        if any(
+            fold_name(name) in rules
+            for name in (*_spellings(group.name, tool.name), *_holders(toolkits, tool.name))
+        )
     ]

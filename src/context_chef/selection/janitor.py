@@ -436,7 +436,11 @@ class Janitor:
         if state.factor != 1.0:
             snapshot["calibration"] = state.factor
         if state.learnt != Learnt():
-            snapshot["learnt"] = msgspec.to_builtins(state.learnt)
+            snapshot["learnt"] = {
+                # As JSON read back has it, so that the bytes are the same.
+                name: float(value) if type(value) is int else value
+                for name, value in msgspec.to_builtins(state.learnt).items()
+            }
         if state.sent is not None:
             snapshot["counted"] = state.sent.tokens
         return snapshot

@@ -121,12 +121,13 @@ class Pruner:
         read = read_groups(toolkits, path="toolkits", reader=self._reader)
         seen: dict[str, str] = {}
         for group in read.groups:
-            earlier = seen.setdefault(fold_name(group.name), group.name)
-            if earlier is not group.name:
+            folded = fold_name(group.name)
+            if (earlier := seen.get(folded)) is not None:
                 raise ToolError(
                     f"Two toolkits are called {earlier!r} and {group.name!r}, which is one name, "
                     "since case does not count. Rename one of them."
                 )
+            seen[folded] = group.name
         self._toolkits = read.groups
         self._repairs = {**self._repairs, "toolkits": read.repairs}
         self._grouped = None
@@ -134,23 +135,27 @@ class Pruner:
     def _refuse_clashes(
         self, flat: Sequence[ToolDefinition], namespaces: Sequence[ToolGroup]
     ) -> None:
-        names = {tool.name for tool in flat if not is_native(tool)}
-        for name in sorted(names & self._reserved):
+        reserved = {fold_name(name): name for name in self._reserved}
+        names = {fold_name(tool.name): tool.name for tool in flat if not is_native(tool)}
+        for folded in sorted(names.keys() & reserved.keys()):
             raise ToolError(
-                f"The tool name {name!r} belongs to the library, which answers its calls. "
-                "Rename the tool."
+                f"The tool name {names[folded]!r} belongs to the library, which answers calls of "
+                f"`{reserved[folded]}`; case does not count. Rename the tool."
             )
         for group in namespaces:
-            if group.name in self._reserved:
+            folded = fold_name(group.name)
+            if folded in reserved:
                 raise ToolError(
-                    f"The name {group.name!r} belongs to the library. Rename the namespace."
+                    f"The name {group.name!r} belongs to the library, which answers calls of "
+                    f"`{reserved[folded]}`; case does not count. Rename the namespace."
                 )
-            if group.name in names:
+            if folded in names:
                 raise ToolError(
-                    f"The namespace {group.name!r} has the name of another tool or namespace, and "
-                    "a model could not tell them apart. Rename one of them."
+                    f"The namespace {group.name!r} has the name of another tool or namespace, "
+                    f"{names[folded]!r}, since case does not count, and a model could not tell "
+                    "them apart. Rename one of them."
                 )
-            names.add(group.name)
+            names[folded] = group.name
 
     # What is there
 
@@ -315,6 +320,7 @@ class Pruner:
             blocked=self._blocked,
             namespaces=self._namespaces,
             toolkits=self._toolkits,
+            flat=[tool.name for tool in self._flat],
         )
 
     # Snapshot

@@ -12,6 +12,7 @@ from context_chef.errors import InputError, ToolError, shown
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import thaw
 from context_chef.ir.tools import ToolDefinition
+from context_chef.selection.words import fold_name
 
 ToolLike: TypeAlias = ToolDefinition | Mapping[str, Any]
 """A definition, or a plain mapping with its fields in snake_case or camelCase."""
@@ -215,16 +216,18 @@ def _refuse_foreign(name: str, value: Any, path: str, depth: int) -> None:
 
 
 def _refuse_duplicates(tools: Sequence[ToolDefinition], path: str) -> None:
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for tool in tools:
         if is_native(tool):
             continue
-        if tool.name in seen:
+        folded = fold_name(tool.name)
+        if (earlier := seen.get(folded)) is not None:
+            both = f"{earlier!r} and {tool.name!r}" if earlier != tool.name else repr(earlier)
             raise ToolError(
-                f"Two tools in `{path}` are called {tool.name!r}. A model could not tell them "
-                "apart: rename one, or put them in namespaces."
+                f"Two tools in `{path}` are called {both}, which is one name, since case does not "
+                "count. A model could not tell them apart: rename one, or put them in namespaces."
             )
-        seen.add(tool.name)
+        seen[folded] = tool.name
 
 
 def plain_definition(tool: ToolDefinition) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from context_chef.selection.tool_definitions import (
     plain_definition,
     read_definitions,
 )
+from context_chef.selection.words import fold_name
 
 LIBRARY_TOOL_NAMES: Final = frozenset(
     {"context", "new_context", "create_memory", "modify_memory", "recall_context", LOAD_TOOLKIT}
@@ -120,9 +121,9 @@ def directory_xml(toolkits: Sequence[ToolGroup]) -> str:
 
 def find_toolkit(toolkits: Sequence[ToolGroup], name: str) -> ToolGroup:
     """The toolkit of that name, in any case. Raises ToolError naming the ones there are."""
-    wanted = name.strip().casefold()
+    wanted = fold_name(name)
     for group in toolkits:
-        if group.name.strip().casefold() == wanted:
+        if fold_name(group.name) == wanted:
             return group
     raise ToolError(f"There is no toolkit {name!r}. Available toolkits: {_listed(toolkits)}.")
 
