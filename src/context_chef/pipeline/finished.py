@@ -8,8 +8,8 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
-from context_chef.adaptation.conversation import Conversation, plain
-from context_chef.adaptation.gemini_names import TOP_LEVEL, camel
+from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.http_body import http_body
 from context_chef.adaptation.read_anthropic import from_anthropic
 from context_chef.adaptation.read_gemini import from_gemini
 from context_chef.adaptation.read_openai import from_openai
@@ -17,7 +17,7 @@ from context_chef.adaptation.read_responses import from_openai_responses
 from context_chef.adaptation.sendable import make_sendable
 from context_chef.adaptation.wire_rules import Fault, check_payload
 from context_chef.bridge import settle
-from context_chef.errors import ContextChefError, InputError, shown
+from context_chef.errors import ContextChefError
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.payload import Payload
@@ -35,42 +35,6 @@ _CALLERS_PART: Final[Mapping[str, Mapping[str, Any]]] = {
     "anthropic": {"model": "unknown", "max_tokens": 1},
 }
 """What the caller adds to the arguments: the rules want a whole request."""
-_OUTSIDE_CONFIG: Final = {name: key for key, name in TOP_LEVEL.items()}
-
-
-def body_of(target: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The HTTP body that the official SDK makes of these arguments."""
-    if target == "gemini" and "contents" in arguments:
-        return _gemini_body(arguments)
-    body = {key: value for key, value in plain(arguments).items() if key != "extra_headers"}
-    body.update(body.pop("extra_body", {}))
-    return body
-
-
-def _gemini_body(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    given = plain(arguments)
-    config: Any = given.pop("config", None) or {}
-    if not isinstance(config, dict):
-        raise InputError(
-            f"`config` is a mapping or a `GenerateContentConfig`, not {shown(config)}.",
-            path="$.config",
-        )
-    config = cast(dict[str, Any], config)
-    body = cast(dict[str, Any], given)
-    system = config.pop("system_instruction", config.pop("systemInstruction", None))
-    if system is not None:
-        body["systemInstruction"] = system
-    if "tools" in config:
-        body["tools"] = config.pop("tools")
-    generation: dict[str, Any] = {}
-    for key, value in config.items():
-        if key in _OUTSIDE_CONFIG or key in TOP_LEVEL:
-            body[_OUTSIDE_CONFIG.get(key) or key] = value
-        else:
-            generation[camel(key)] = value
-    if generation:
-        body["generationConfig"] = generation
-    return body
 
 
 async def mend_what_handlers_left(turn: CompileTurn) -> None:
@@ -112,7 +76,7 @@ async def _mend(
     """Read the request back and write it anew: the way back mends what the way there would."""
     target = cast(Provider, turn.target_name)
     try:
-        conversation = cast(Conversation, _READERS[target](body_of(target, payload)))
+        conversation = cast(Conversation, _READERS[target](http_body(target, payload)))
         sendable = make_sendable(conversation.messages, target=target, profile=turn.profile)
         adapted = await settle(
             adapter.adapt(

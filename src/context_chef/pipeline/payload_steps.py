@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
+from context_chef.adaptation.http_body import http_body
 from context_chef.adaptation.sendable import make_sendable
 from context_chef.adaptation.tools import convert_tools
 from context_chef.bridge import settle
@@ -149,7 +150,7 @@ def _payload(turn: CompileTurn, arguments: Mapping[str, Any]) -> Payload:
     return Payload(
         arguments,
         meta=meta,
-        body=lambda arguments: finished.body_of(target, arguments),
+        body=lambda arguments: http_body(target, arguments),
         report=reporting.report_of(turn),
     )
 
