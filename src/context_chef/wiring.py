@@ -101,6 +101,7 @@ class ChefOptions:
     tail: str = "auto"
     cache: str | None = None
     tool_changes: str = "report"
+    deferred_tools: str = "send"
     cache_audit: bool = False
     pipeline_checks: bool = False
     preserve_thinking_as_text: bool = False
@@ -129,6 +130,7 @@ class ChefOptions:
         one_of("tail", self.tail, ("auto", "replace", "append"))
         one_of("cache", self.cache, (None, "auto"))
         one_of("tool_changes", self.tool_changes, ("report", "inline"))
+        one_of("deferred_tools", self.deferred_tools, ("send", "omit"))
         for name in ("cache_audit", "pipeline_checks", "preserve_thinking_as_text"):
             flag(name, getattr(self, name))
         for name in (
@@ -369,6 +371,7 @@ class Wiring:
             tail=cast(Any, options.tail),
             cache=cast(Any, options.cache),
             tool_changes=cast(Any, options.tool_changes),
+            deferred_tools=cast(Any, options.deferred_tools),
             cache_audit=options.cache_audit,
             pipeline_checks=options.pipeline_checks,
             skill_placement=cast(Any, options.skill_placement),

@@ -403,25 +403,58 @@ def test_anthropics_limits_on_strict_tools_hold_over_the_whole_list() -> None:
 # Deferral --------------------------------------------------------------------------------------
 
 
-def test_tools_held_back_come_with_a_way_to_find_them() -> None:
-    held = ToolDefinition(name="rare", defer_loading=True)
+RARE = ToolDefinition(name="rare", defer_loading=True)
 
-    rare, search = converted(held).wire
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-5-5"])
+def test_claude_models_that_can_search_are_told_later_with_a_way_to_find(model: str) -> None:
+    rare, search = converted(RARE, model=model).wire
+
     assert rare["defer_loading"] is True
     assert search["type"].startswith("tool_search_tool_")
-    assert [tool["type"] for tool in converted(held, target="openai-responses").wire] == [
-        "function",
-        "tool_search",
-    ]
 
 
-@pytest.mark.parametrize("target", ["openai", "gemini"])
-def test_where_nothing_can_be_held_back_the_tool_is_sent_and_that_is_said(target: Provider) -> None:
-    found = converted(ToolDefinition(name="rare", defer_loading=True), target=target)
+@pytest.mark.parametrize("model", ["gpt-5.4", "gpt-5.4-mini", "gpt-5.6", "gpt-6.1-terra"])
+def test_openai_models_that_can_search_are_told_later_with_a_way_to_find(model: str) -> None:
+    found = converted(RARE, target="openai-responses", model=model)
+
+    assert [tool["type"] for tool in found.wire] == ["function", "tool_search"]
+    assert found.wire[0]["defer_loading"] is True
+
+
+@pytest.mark.parametrize(
+    ("target", "model", "words"),
+    [
+        ("openai", "gpt-5.6", "openai cannot hold tools back"),
+        ("gemini", "gemini-3.8-flash", "gemini cannot hold tools back"),
+        ("openai-responses", "gpt-5.4-nano", "gpt-5.4-nano cannot search"),
+        ("openai-responses", "gpt-4.1", "gpt-4.1 cannot search"),
+        ("openai-responses", "", "not known"),
+        ("anthropic", "claude-opus-4-1", "claude-opus-4-1 cannot search"),
+        ("anthropic", "claude-3-haiku", "cannot search"),
+        ("anthropic", "", "not known"),
+    ],
+)
+def test_where_nothing_can_be_held_back_the_tool_is_sent_and_that_is_said(
+    target: Provider, model: str, words: str
+) -> None:
+    found = converted(RARE, target=target, model=model)
 
     assert names_in(found) == ["rare"]
     assert "defer_loading" not in json.dumps(found.wire)
     assert [d.code for d in found.diagnostics] == ["defer-loading-dropped"]
+    assert words in found.diagnostics[0].message
+
+
+def test_a_search_tool_of_the_callers_own_says_that_the_model_can_search() -> None:
+    search = tool_from_dict({"type": "tool_search"}, provider="openai-responses")
+
+    found = converted(search, RARE, target="openai-responses")
+    assert found.wire[1]["defer_loading"] is True
+
+    nano = converted(search, RARE, target="openai-responses", model="gpt-5.4-nano")
+    assert names_in(nano) == ["rare"]
+    assert [repair.rule for repair in nano.repairs] == ["openai-responses/tool-refused"]
 
 
 def test_a_tool_held_back_carries_no_breakpoint() -> None:

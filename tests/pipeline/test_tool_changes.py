@@ -130,6 +130,45 @@ def test_a_held_back_tool_stands_outside_of_the_prefix() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("target", "model", "omitted"),
+    [
+        ("gemini", "gemini-3.8-flash", True),
+        ("openai-responses", "gpt-5.4-nano", True),
+        ("openai-responses", "gpt-5.6", False),
+        ("anthropic", "claude-opus-4-1", True),
+        ("anthropic", CLAUDE, False),
+        ("anthropic", None, True),
+    ],
+)
+def test_tools_to_be_held_back_are_left_out_where_that_is_asked_for(
+    target: str, model: str | None, omitted: bool
+) -> None:
+    chef = ContextChef(deferred_tools="omit", model=model, default_target=target)
+    chef.append({"role": "user", "content": "q"})
+    chef.register_tools([*tools("a"), {**tools("far")[0], "defer_loading": True}])
+
+    payload = chef.compile_sync()
+
+    assert ('"far"' not in payload.to_json().decode()) is omitted
+    said = [entry.code for entry in payload.report.diagnostics]
+    assert said == (["deferred-tool-omitted"] if omitted else [])
+    assert problems(target, payload, model or "claude-sonnet-4-5") == []
+
+
+@pytest.mark.parametrize("model", ["gpt-4.1", "o3"])
+def test_models_that_take_no_additional_tools_get_a_changed_list(model: str) -> None:
+    chef = ContextChef(tool_changes="inline", model=model, default_target="openai-responses")
+    chef.append({"role": "user", "content": "q"}).register_tools(tools("a"))
+    chef.compile_sync()
+    chef.register_tools(tools("a", "b"))
+
+    payload = answered(chef, "a1").compile_sync()
+
+    assert "additional_tools" not in payload.to_json().decode()
+    assert [tool["name"] for tool in payload["tools"]] == ["a", "b"]
+
+
 def changing(chef: ContextChef, model: str, target: str) -> list[Payload]:
     """A session whose tools come and go, one request a turn."""
     payloads = [chef.compile_sync()]

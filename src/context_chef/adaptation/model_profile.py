@@ -157,6 +157,12 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     chat_tools: ChatTools = "always"
     refused_tools: tuple[str, ...] = ()
     """Types of provider tools that the model refuses."""
+    tool_search: bool = False
+    """Tools can be held back until the model searches for them (`defer_loading` with the
+    provider's own search tool; on OpenAI in Responses only)."""
+    tool_additions: bool = False
+    """Tools can be added inside the conversation (`tool_addition` on Anthropic,
+    `additional_tools` on OpenAI Responses)."""
 
     thinking_levels: tuple[str, ...] | None = None
     """Accepted `thinkingLevel` values (Gemini); empty: refused."""

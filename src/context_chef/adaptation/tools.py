@@ -92,6 +92,32 @@ def convert_tools(
     return _Conversion(target, profile).convert(tools)
 
 
+def held_back(
+    tool: ToolDefinition,
+    target: str,
+    profile: ModelProfile | None,
+    tools: Iterable[ToolDefinition] = (),
+) -> bool:
+    """Whether the model hears of the tool only when it searches for it.
+
+    A model that nobody knows is not asked to search, unless the caller put the provider's own
+    search tool among the `tools`; a definition that stood in a request of the same provider goes
+    back as it was.
+    """
+    if not tool.defer_loading or target not in ("anthropic", "openai-responses"):
+        return False
+    if profile is not None:
+        return profile.tool_search
+    return target in tool.native or any(_searches(other, target) for other in tools)
+
+
+def _searches(tool: ToolDefinition, target: str) -> bool:
+    """Whether this is the provider's own tool that finds tools."""
+    definition = cast(Mapping[str, Any], tool.native.get(target) or EMPTY).get("definition")
+    kind = cast(Mapping[str, Any], definition).get("type") if definition else None
+    return isinstance(kind, str) and kind.startswith("tool_search")
+
+
 class _Conversion:
     """One conversion. Holds what it reports."""
 
@@ -152,7 +178,7 @@ class _Conversion:
 
     def _available(self, tools: Iterable[ToolDefinition]) -> list[tuple[str, ToolDefinition]]:
         kept: list[tuple[str, ToolDefinition]] = []
-        refused = self._profile.refused_tools if self._profile else ()
+        target, refused = self._target, self._profile.refused_tools if self._profile else ()
         for index, tool in enumerate(tools):
             where = f"tools[{index}]"
             definition = self._definition(tool)
@@ -167,7 +193,10 @@ class _Conversion:
                     where,
                     f"the tool {tool.name!r} exists only on {', '.join(elsewhere)}",
                 )
-            elif definition is not None and definition.get("type") in refused:
+            elif definition is not None and (
+                definition.get("type") in refused
+                or (self._profile and not self._profile.tool_search and _searches(tool, target))
+            ):
                 self._repair("tool-refused", where, f"this model does not take {tool.name!r}")
             else:
                 kept.append((where, tool))
@@ -224,7 +253,8 @@ class _Conversion:
     ) -> list[tuple[str, ToolDefinition]]:
         """The first 128: deferred tools go first, ours last."""
         limit = OPENAI_TOOL_LIMIT
-        if self._target == "openai-responses" and any(tool.defer_loading for _, tool in tools):
+        listed = [tool for _, tool in tools]
+        if any(held_back(tool, self._target, self._profile, listed) for tool in listed):
             limit -= 1  # for the search tool
         excess = len(tools) - limit
         if excess <= 0:
@@ -246,16 +276,25 @@ class _Conversion:
     # Deferral ------------------------------------------------------------------------------
 
     def _deferral(self, tools: list[tuple[str, ToolDefinition]]) -> frozenset[str]:
-        asked = [(where, tool) for where, tool in tools if tool.defer_loading]
-        if self._target in ("openai", "gemini"):
-            for where, tool in asked:
+        deferred: list[str] = []
+        listed = [tool for _, tool in tools]
+        for where, tool in tools:
+            if held_back(tool, self._target, self._profile, listed):
+                deferred.append(tool.name)
+            elif tool.defer_loading and self._definition(tool) is None:
                 self._diagnose(
                     "defer-loading-dropped",
                     where,
-                    f"{self._target} cannot hold tools back; {tool.name!r} is sent in full",
+                    f"{self._unable()}, so {tool.name!r} is sent in full",
                 )
-            return frozenset()
-        return frozenset(tool.name for _, tool in asked)
+        return frozenset(deferred)
+
+    def _unable(self) -> str:
+        if self._target in ("openai", "gemini"):
+            return f"{self._target} cannot hold tools back"
+        if self._profile is None:
+            return "whether the model can search for tools is not known (give `model`)"
+        return f"{self._profile.name} cannot search for tools"
 
     def _search_tool(
         self,

@@ -14,8 +14,9 @@ from typing import Any, cast
 
 import msgspec
 
-from context_chef.adaptation.tools import convert_tools
+from context_chef.adaptation.tools import convert_tools, held_back
 from context_chef.ir.blocks import Opaque, Provider
+from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
 from context_chef.ir.report import PrefixChange, PrefixPart
 from context_chef.ir.tools import ToolDefinition
@@ -23,10 +24,13 @@ from context_chef.pipeline.sent_request import SentPart, SentRequest, ToolChange
 from context_chef.pipeline.turn import CompileTurn
 
 SOURCE = "tool_change"
+_TARGETS = ("openai", "openai-responses", "anthropic", "gemini")
 
 
 def plan_tools(turn: CompileTurn) -> None:
     """Decide what the request's tool list is, and what of it is said in the conversation."""
+    if turn.parts.settings.deferred_tools == "omit":
+        _omit_deferred(turn)
     turn.sent_before = turn.state.sent_requests.get(turn.target_name)
     before = turn.sent_before
     if turn.parts.settings.tool_changes != "inline" or before is None or not before.tools:
@@ -111,9 +115,29 @@ def prefix_changes(turn: CompileTurn) -> tuple[PrefixChange, ...]:
 
 def _adds_inline(turn: CompileTurn) -> bool:
     profile = turn.profile
+    if profile is None or not profile.tool_additions:
+        return False
     if turn.target_name == "anthropic":
-        return profile is not None and profile.inline_system
-    return turn.target_name == "openai-responses" and profile is not None
+        return profile.inline_system
+    return turn.target_name == "openai-responses"
+
+
+def _omit_deferred(turn: CompileTurn) -> None:
+    """Leave out what should be held back and cannot be. A custom target is given everything."""
+    if turn.target_name not in _TARGETS:
+        return
+    kept: list[ToolDefinition] = []
+    tools = turn.inputs.tools
+    for place, tool in enumerate(tools):
+        if tool.defer_loading and not held_back(tool, turn.target_name, turn.profile, tools):
+            said = f"{tool.name!r} is left out: it cannot be held back here (`deferred_tools`)"
+            turn.diagnostics.append(
+                Diagnostic(code="deferred-tool-omitted", where=f"tools[{place}]", message=said)
+            )
+        else:
+            kept.append(tool)
+    if len(kept) < len(tools):
+        turn.inputs = msgspec.structs.replace(turn.inputs, tools=tuple(kept))
 
 
 def _change(turn: CompileTurn, before: SentRequest) -> ToolChange | None:
@@ -291,7 +315,9 @@ class _Cost:
     def of_tool(
         self, what: PrefixPart, tool: ToolDefinition, place: int, said: str
     ) -> PrefixChange:
-        outside = tool.defer_loading and self._turn.target_name in ("anthropic", "openai-responses")
+        outside = held_back(
+            tool, self._turn.target_name, self._turn.profile, self._turn.inputs.tools
+        )
         tokens = 0 if outside else self.behind_tool(place)
         said = f"{tool.name!r} {said}"
         if outside:

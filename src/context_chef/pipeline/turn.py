@@ -30,6 +30,7 @@ from context_chef.slots import SlotBoard
 
 TailMode: TypeAlias = Literal["auto", "replace", "append"]
 ToolChanges: TypeAlias = Literal["report", "inline"]
+DeferredTools: TypeAlias = Literal["send", "omit"]
 CacheSetting: TypeAlias = Literal["auto"] | None
 TransformToolResult: TypeAlias = Callable[[str, "ToolResultInfo"], MaybeAwaitable[str]]
 Offload: TypeAlias = Callable[[tuple[Message, ...]], Awaitable[OffloadedMessages]]
@@ -53,6 +54,7 @@ class CompileSettings:
     tail: TailMode = "auto"
     cache: CacheSetting = None
     tool_changes: ToolChanges = "report"
+    deferred_tools: DeferredTools = "send"
     cache_audit: bool = False
     pipeline_checks: bool = False
     skill_placement: Literal["after_system", "tail"] = "after_system"

@@ -11,6 +11,8 @@ _LIMITS = "platform.claude.com/docs models/*/overview, as of 2026-11"
 _PRICING = "platform.claude.com/docs pricing, as of 2026-11"
 _OLD_LIMITS = "platform.claude.com/docs about-claude/models/overview, as of 2026-02"
 _CACHING = "platform.claude.com/docs prompt-caching, as of 2026-08"
+_TOOL_SEARCH = "platform.claude.com/docs tool-search-tool, model compatibility, as of 2026-08"
+_TOOL_SEARCH_SEEN = "recording (pydantic-ai), 2026"
 _MINIMUM_UNKNOWN = "not published as of 2026-11; taken as its predecessor's"
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -48,6 +50,7 @@ def _claude(name: str, **fields: Any) -> ModelProfile:
         "max_output_tokens": _LIMITS,
         "prices": _PRICING,
         "cache": _CACHING,
+        "tool_search": _TOOL_SEARCH,
         **fields.pop("sources", {}),
     }
     return ModelProfile(
@@ -75,6 +78,8 @@ def _newest(name: str, *, minimum: int = 512, unsure_minimum: bool = False, **fi
         keeps_thinking=True,
         prefix_bound_thinking=fields.pop("prefix_bound_thinking", True),
         inline_system=True,
+        tool_search=True,
+        tool_additions=True,
         thinking_types=fields.pop("thinking_types", ("adaptive",)),
         efforts=_ALL_EFFORTS,
         forced_tool_choice=fields.pop("forced_tool_choice", False),
@@ -187,6 +192,7 @@ ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = (
     ),
     _claude(
         "claude-sonnet-5",
+        tool_search=True,
         context_window=1_000_000,
         max_output_tokens=128_000,
         reasoning=True,
@@ -205,6 +211,8 @@ ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = (
     ),
     _claude(
         "claude-opus-4-8",
+        tool_search=True,
+        tool_additions=True,
         context_window=1_000_000,
         max_output_tokens=128_000,
         reasoning=True,
@@ -215,11 +223,16 @@ ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = (
         sampling="default_only",
         cache=_cache(1024),
         prices=_prices(5, 25),
-        sources={"inline_system": "recording (pydantic-ai), 2026-06"},
-        sureness={"inline_system": "A"},
+        sources={
+            "inline_system": "recording (pydantic-ai), 2026-06",
+            "tool_search": _TOOL_SEARCH_SEEN,
+            "tool_additions": _TOOL_SEARCH_SEEN,
+        },
+        sureness={"inline_system": "A", "tool_search": "A", "tool_additions": "A"},
     ),
     _claude(
         "claude-opus-4-7",
+        tool_search=True,
         context_window=1_000_000,
         max_output_tokens=128_000,
         reasoning=True,
@@ -232,6 +245,7 @@ ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = (
     ),
     _claude(
         "claude-opus-4-6",
+        tool_search=True,
         context_window=1_000_000,
         max_output_tokens=128_000,
         reasoning=True,
@@ -246,6 +260,7 @@ ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = (
     ),
     _claude(
         "claude-sonnet-4-6",
+        tool_search=True,
         context_window=1_000_000,
         max_output_tokens=128_000,
         reasoning=True,
@@ -258,11 +273,13 @@ ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = (
         sources={
             "context_window": "perstack-ai/perstack#801, 2026-02",
             "max_output_tokens": "sources name 64,000 and 128,000 as of 2026-11; the larger taken",
+            "tool_search": _TOOL_SEARCH_SEEN,
         },
-        sureness={"max_output_tokens": "C"},
+        sureness={"max_output_tokens": "C", "tool_search": "A"},
     ),
     _older(
         "claude-opus-4-5",
+        tool_search=True,
         output=64_000,
         keeps_thinking=True,
         efforts=("low", "medium", "high"),
@@ -271,17 +288,25 @@ ANTHROPIC_PROFILES: tuple[ModelProfile, ...] = (
         prices=_prices(5, 25),
     ),
     _older(
-        "claude-haiku-4-5", output=64_000, sampling="one_of", minimum=4096, prices=_prices(1, 5)
+        "claude-haiku-4-5",
+        tool_search=True,
+        output=64_000,
+        sampling="one_of",
+        minimum=4096,
+        prices=_prices(1, 5),
     ),
     _older(
         "claude-sonnet-4-5",
+        tool_search=True,
         output=64_000,
         sampling="one_of",
         prices=_prices(3, 15),
         sources={
             "context_window": "platform.claude.com/docs models/overview, as of 2026-02: 200,000; "
-            "1,000,000 only with a beta header"
+            "1,000,000 only with a beta header",
+            "tool_search": _TOOL_SEARCH_SEEN,
         },
+        sureness={"tool_search": "A"},
     ),
     _older("claude-opus-4-1", output=32_000, sampling="one_of", prices=_prices(15, 75)),
     _older("claude-opus-4-0", aliases=("claude-opus-4",), output=32_000, prices=_prices(15, 75)),

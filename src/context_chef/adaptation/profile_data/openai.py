@@ -89,7 +89,14 @@ def _thinker(name: str, *, window: int | None, output: int | None, **fields: Any
         web_search_options=False,
         media_types=fields.pop("media_types", _MEDIA),
         cache=fields.pop("cache", _AUTOMATIC),
-        sources={"*": _MODEL_PAGES, "prices": _PRICING, **fields.pop("sources", {})},
+        sources={
+            "*": _MODEL_PAGES,
+            "prices": _PRICING,
+            "tool_search": _TOOL_SEARCH,
+            "tool_additions": _TOOL_ADDITIONS,
+            **fields.pop("sources", {}),
+        },
+        sureness={"tool_additions": "C", **fields.pop("sureness", {})},
         **fields,
     )
 
@@ -98,6 +105,7 @@ def _five(name: str, **fields: Any) -> ModelProfile:
     """GPT-5 to 5.3: a window of 400,000 tokens, 272,000 of them input."""
     return _thinker(
         name,
+        tool_additions=True,
         window=fields.pop("window", 400_000),
         max_input_tokens=272_000,
         output=128_000,
@@ -106,7 +114,7 @@ def _five(name: str, **fields: Any) -> ModelProfile:
 
 
 def _large(name: str, *, none: bool = True, **fields: Any) -> ModelProfile:
-    """GPT-5.4 and later: a window of 1,050,000 tokens."""
+    """GPT-5.4 and later: a window of 1,050,000 tokens, and tools that wait to be searched for."""
     efforts = ("none", *_EFFORTS) if none else _EFFORTS
     return _thinker(
         name,
@@ -115,10 +123,14 @@ def _large(name: str, *, none: bool = True, **fields: Any) -> ModelProfile:
         max_input_tokens=fields.pop("max_input_tokens", 922_000),
         efforts=efforts,
         sampling="effort_none" if none else "default_only",
+        tool_search=fields.pop("tool_search", True),
+        tool_additions=True,
         **fields,
     )
 
 
+_TOOL_SEARCH = "developers.openai.com/api/docs guides/tools-tool-search, as of 2026-11"
+_TOOL_ADDITIONS = "recordings (pydantic-ai) on gpt-5 and gpt-5.6, 2026; the models between alike"
 _EFFORTS_UNLISTED = "no list found as of 2026-11: all but none and minimal taken as accepted"
 _TOOLS_REFUSED = "BerriAI/litellm#34569, openai/openai-openapi#541, 2026-07"
 
@@ -228,12 +240,14 @@ OPENAI_PROFILES: tuple[ModelProfile, ...] = (
             window=400_000,
             max_input_tokens=272_000,
             chat_tools="without_effort",
+            tool_search=search,
             prices=prices,
-            sources={"prices": _TABLE},
+            sources={"prices": _TABLE, "tool_search": "Oaklight/llm-rosetta#394, 2026-07-27"},
+            sureness={"tool_search": "A"},
         )
-        for name, prices in (
-            ("gpt-5.4-mini", _prices(0.75, 0.1, 4.50)),
-            ("gpt-5.4-nano", _prices(0.20, 0.1, 1.25)),
+        for name, prices, search in (
+            ("gpt-5.4-mini", _prices(0.75, 0.1, 4.50), True),
+            ("gpt-5.4-nano", _prices(0.20, 0.1, 1.25), False),
         )
     ),
     *(
