@@ -520,6 +520,7 @@ class ContextChef:
             cache_anchor_before=now.cache_anchor_before,
             handoff_noticed=now.handoff_noticed,
             new_contexts_done=now.new_contexts_done,
+            new_contexts_tried=now.new_contexts_tried,
         )
 
     def _publish(self, turn: CompileTurn, epoch: int) -> None:
@@ -551,6 +552,7 @@ class ContextChef:
                 cache_anchor_before=new.cache_anchor_before,
                 handoff_noticed=new.handoff_noticed,
                 new_contexts_done=max(now.new_contexts_done, new.new_contexts_done),
+                new_contexts_tried=max(now.new_contexts_tried, new.new_contexts_tried),
             )
 
     def _change(self, **changes: Any) -> None:

@@ -44,7 +44,8 @@ _WARNINGS: tuple[tuple[str, str], ...] = (
     (r"has the server shorten the conversation", "server_and_model"),
     (r"The server strategy leaves overflow", "server_fallback"),
     (r"new window was dropped.*veto", "forced_dropped:veto"),
-    (r"new window was dropped.*server", "forced_dropped:server"),
+    (r"new window was dropped.*server's business", "forced_dropped:server"),
+    (r"new window was dropped", "forced_dropped:other"),
     (r"'tokenizerFirst'` needs a tokenizer", "tokenizer_first_without_tokenizer"),
     (r"No `compression_model` was given", "no_compression_model"),
     (r"An observer of", "event_handler_threw"),
@@ -323,7 +324,9 @@ class ChefSession:
         }
 
     def invariant(self, event: Any) -> dict[str, Any]:
-        cause = "veto" if "veto" in event.message else "server"
+        causes = ("veto", "server's business", "tried again")
+        found = next((cause for cause in causes if cause in event.message), "other")
+        cause = found.partition("'")[0]
         return {"phase": event.phase, "about": f"forced_dropped:{cause}"}
 
     def offloaded(self, event: Any) -> dict[str, Any]:

@@ -26,6 +26,9 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
     """How many messages the pass took out of the window it saw."""
     uri: str | None = None
     """Where the messages that left are stored in full."""
+    provisional: bool = False
+    """An emergency cut, made while the strategy could not work. It is what is sent until then; the
+    strategy is shown what stood before it."""
 
 
 class Realigned(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +60,17 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         fold = self.folds[-1]
         return fold.messages + self.items[fold.end :]
 
+    @property
+    def standing(self) -> Fold | None:
+        """The emergency cut that is sent for now, if there is one."""
+        return self.folds[-1] if self.folds and self.folds[-1].provisional else None
+
+    @property
+    def settled(self) -> Transcript:
+        """The same transcript without an emergency cut: what a strategy is shown."""
+        folds = tuple(fold for fold in self.folds if not fold.provisional)
+        return self if len(folds) == len(self.folds) else msgspec.structs.replace(self, folds=folds)
+
     def extended(self, messages: Sequence[Message]) -> Transcript:
         """The same transcript with more said. Costs what is new."""
         return msgspec.structs.replace(self, items=(*self.items, *messages))
@@ -73,6 +87,7 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         window_id: str,
         span: int,
         uri: str | None = None,
+        provisional: bool = False,
     ) -> Transcript:
         """The same transcript, represented by `window` from now on.
 
@@ -90,6 +105,7 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
             window_id=window_id,
             span=span,
             uri=uri,
+            provisional=provisional,
         )
         return self.with_fold(fold)
 

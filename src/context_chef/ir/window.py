@@ -102,6 +102,9 @@ class OverflowResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a strategy wants to find again in `commit`. Never shown to anyone."""
     clipped: int = 0
     """How many messages were shortened to fit the window."""
+    drops_open_turn: bool = False
+    """The strategy was told to let go of the turn that waits for an answer. Without it that turn is
+    put back, as pins are."""
     archive_uri: str | None = None
     """Where the span is stored in full, once it is."""
 
@@ -123,5 +126,6 @@ REASONS = (
     "overhead_over_trigger",
     "nothing_to_clear",
     "clipped",
+    "vetoed",
 )
 """Codes that `OverflowResult.reason` uses; a chain adds `still_above:<strategy name>`."""

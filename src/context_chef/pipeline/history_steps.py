@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from collections.abc import Set
 
 import msgspec
 
@@ -14,9 +14,11 @@ from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.adaptation.profiles import profile_for
 from context_chef.bridge import settle, stepping
 from context_chef.errors import SettingsError, WindowFullError
-from context_chef.events import CompileStarted, CompressEnded, InvariantBroken
+from context_chef.events import CompileStarted, CompressEnded
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
+from context_chef.ir.window import OverflowResult
+from context_chef.pipeline import new_context
 from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.tool_changes import inline_tools, plan_tools, with_settled_changes
 from context_chef.pipeline.turn import CompileTurn, Offload, ToolResultInfo
@@ -30,6 +32,8 @@ from context_chef.selection.compacted import (
     since_compaction,
 )
 from context_chef.selection.fit import AROUND_HISTORY
+from context_chef.selection.janitor import JanitorTurn
+from context_chef.selection.pass_fit import Standing
 from context_chef.selection.server import find_server
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
 
@@ -82,23 +86,35 @@ def _find_target(turn: CompileTurn) -> None:
 
 
 def _open_window(turn: CompileTurn) -> None:
-    """The window as the transcript has it, each message credited to where it came from."""
+    """The window as the transcript has it, each message credited to where it came from.
+
+    An emergency cut is laid aside: the strategy is shown what it stands for.
+    """
+    turn.standing = turn.transcript.standing
+    if turn.standing is not None:
+        turn.credit(turn.standing.messages, "fold")
+        turn.state = msgspec.structs.replace(turn.state, transcript=turn.transcript.settled)
     transcript = turn.transcript
     if transcript.folds:
         turn.credit(transcript.folds[-1].messages, "fold")
     for index in range(transcript.folded, len(transcript.items)):
         turn.credit((transcript.items[index],), f"history[{index}]")
     turn.history = transcript.window
+    turn.standing_head = turn.standing.messages if turn.standing is not None else ()
 
 
 async def transform_tool_results(turn: CompileTurn) -> None:
     """Change tool results before anything counts or summarises them; offload what is too large."""
     transform = turn.parts.settings.transform_tool_result
+    head = len(turn.standing_head)
+    turn.history = (*turn.standing_head, *turn.history) if head else turn.history
     if transform is not None:
         await _transform(turn)
         raise_if_cancelled(turn.inputs.signal)
     if turn.parts.offload is not None:
         await _offload(turn, turn.parts.offload)
+    if head:
+        turn.standing_head, turn.history = turn.history[:head], turn.history[head:]
 
 
 async def _offload(turn: CompileTurn, offload: Offload) -> None:
@@ -165,17 +181,12 @@ async def handoff(turn: CompileTurn) -> None:
 async def overflow(turn: CompileTurn) -> None:
     """Ask the handlers, run the strategy, and take what it leaves as the window's history."""
     parts, janitor = turn.parts, turn.parts.janitor
-    forced = turn.state.new_context_requested
-    turn.state = msgspec.structs.replace(
-        turn.state, new_contexts_done=turn.state.new_contexts_requested
-    )
+    forced = await new_context.take_up(turn)
     turn.fixed_overhead = _fixed_overhead(turn)
     overhead = turn.fixed_overhead + turn.state.last_volatile_tokens
     turn.unlanded = (turn.history, turn.state)
     vetoed = await _vetoed(turn, overhead)
     skipped = await _served(turn, overhead, forced=forced) or vetoed
-    if forced and skipped and not turn.compacting and turn.janitor_turn is None:
-        await _report_dropped_request(turn, vetoed=vetoed and not turn.server_managed)
     if not skipped:
         try:
             turn.janitor_turn = await janitor.begin(
@@ -184,9 +195,12 @@ async def overflow(turn: CompileTurn) -> None:
                 forced=forced,
                 signal=turn.inputs.signal,
                 emit=turn.emit,
+                standing=standing_of(turn),
             )
         except WindowFullError as error:
             raise _itemised(turn, error) from error
+    if forced:
+        await new_context.settle(turn, vetoed=vetoed, skipped=skipped)
     land(turn)
     reader = turn.janitor_turn or janitor
     turn.budget = reader.read_budget(turn.history, overhead=overhead)
@@ -248,19 +262,32 @@ def _itemised(turn: CompileTurn, error: WindowFullError) -> WindowFullError:
     return WindowFullError(limit=error.limit, needed=error.needed, parts=ordered)
 
 
+def standing_of(turn: CompileTurn) -> Standing | None:
+    """The emergency cut of an earlier compile, in terms of this compile's history."""
+    if turn.standing is None:
+        return None
+    live = len(turn.transcript.items) - turn.standing.end
+    return Standing(turn.standing_head, len(turn.history) - live)
+
+
 def land(turn: CompileTurn) -> None:
     """Take what the pass left as the history, and as a fold of the transcript when it changed."""
-    if turn.janitor_turn is not None:
+    done = turn.janitor_turn
+    if done is not None:
         before, state = turn.unlanded
-        turn.overflow = turn.janitor_turn.result
+        turn.overflow = done.result
         turn.history = turn.overflow.history
         turn.state = msgspec.structs.replace(turn.state, transcript=state.transcript)
         turn.evicted.clear()
+        diagnostics, repairs = done.take_notes()
+        turn.diagnostics.extend(diagnostics)
+        turn.repairs.extend(repairs)
         if turn.overflow.changed:
-            _land(turn, before)
-    turn.window_id = (
-        turn.janitor_turn.lineage if turn.janitor_turn else turn.parts.janitor.lineage
-    ).current
+            _land(turn, done, before)
+        elif done.stands and turn.standing is not None:
+            transcript = turn.transcript.with_fold(turn.standing)
+            turn.state = msgspec.structs.replace(turn.state, transcript=transcript)
+    turn.window_id = (done.lineage if done else turn.parts.janitor.lineage).current
 
 
 def settle_history(turn: CompileTurn) -> None:
@@ -319,42 +346,40 @@ async def _vetoed(turn: CompileTurn, overhead: float) -> bool:
     return any(answer is False for answer in answers)
 
 
-async def _report_dropped_request(turn: CompileTurn, *, vetoed: bool) -> None:
-    cause = "veto" if vetoed else "server"
-    why = (
-        "a before-overflow handler vetoed it"
-        if vetoed
-        else "overflow is the server's business on this target"
-    )
-    turn.parts.warn_once(
-        f"forced-dropped:{cause}", "The request for a new window was dropped: %s.", why
-    )
-    await turn.emit(
-        InvariantBroken(
-            phase="overflow", message=f"a requested new window was dropped, because {why}"
-        )
-    )
+def _land(turn: CompileTurn, done: JanitorTurn, before: tuple[Message, ...]) -> None:
+    """Make folds of what the pass left, in terms of the transcript's own messages.
 
-
-def _land(turn: CompileTurn, before: tuple[Message, ...]) -> None:
-    """Make a fold of what the pass left, in terms of the transcript's own messages."""
-    result = turn.overflow
-    assert result is not None
+    An emergency cut is a fold of its own, which gives way as soon as the strategy has worked.
+    """
     known = {id(message) for message in before}
-    fresh = tuple(message for message in turn.history if id(message) not in known)
+    if done.provisional and done.worked:
+        _fold(turn, done, done.landed, known, provisional=False)
+    _fold(turn, done, done.result, known, provisional=done.provisional)
+    for message in done.result.evicted:
+        fate = done.fate_of(message)
+        reason = f"overflow: {done.result.strategy}" if fate is None else f"window full: {fate}"
+        turn.report_evicted((message,), reason=reason, uri=done.uri_of(message))
+
+
+def _fold(
+    turn: CompileTurn,
+    done: JanitorTurn,
+    result: OverflowResult,
+    known: Set[int],
+    *,
+    provisional: bool,
+) -> None:
+    fresh = tuple(message for message in result.history if id(message) not in known)
     turn.credit(fresh, "fold")
     transcript = turn.transcript.folded_to(
-        [turn.original(message) for message in turn.history],
+        [turn.original(message) for message in result.history],
         strategy=result.strategy,
-        window_id=cast("str", turn.janitor_turn and turn.janitor_turn.lineage.current),
+        window_id=done.lineage.current,
         span=len(result.span),
         uri=result.archive_uri,
+        provisional=provisional,
     )
     turn.state = msgspec.structs.replace(turn.state, transcript=transcript)
-    assert turn.janitor_turn is not None
-    for message in result.evicted:
-        uri = turn.janitor_turn.uri_of(message)
-        turn.report_evicted((message,), reason=result.strategy, uri=uri)
 
 
 def _overhead(turn: CompileTurn) -> float:

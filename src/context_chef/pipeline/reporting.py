@@ -61,9 +61,7 @@ def _message_spans(turn: CompileTurn) -> list[Span]:
 
 def _evicted_spans(turn: CompileTurn) -> list[Span]:
     return [
-        msgspec.structs.replace(
-            _span(turn, message, source, "out"), reason=f"overflow: {reason}", uri=uri
-        )
+        msgspec.structs.replace(_span(turn, message, source, "out"), reason=reason, uri=uri)
         for message, source, reason, uri in turn.evicted
     ]
 

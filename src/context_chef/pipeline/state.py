@@ -32,6 +32,8 @@ class ChefState(msgspec.Struct, frozen=True, kw_only=True):
     new_contexts_requested: int = 0
     new_contexts_done: int = 0
     """How many of the requests for a new window compiles have taken up."""
+    new_contexts_tried: int = 0
+    """As many were requested when one was last tried and is still wanted."""
     handoff_noticed: str | None = None
     """The window that was told already that it ends."""
     sent_tails: tuple[SentTail, ...] = ()

@@ -15,7 +15,7 @@ from context_chef.events import Emitter, Event, Logger
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
-from context_chef.ir.transcript import Transcript
+from context_chef.ir.transcript import Fold, Transcript
 from context_chef.ir.window import Budget, OverflowResult
 from context_chef.persistence.memory import Memory, MemoryArtifacts
 from context_chef.persistence.offload_messages import OffloadedMessages
@@ -152,6 +152,10 @@ class CompileTurn:
     handoff: Announcement | None = None
     overflow: OverflowResult | None = None
     janitor_turn: JanitorTurn | None = None
+    standing: Fold | None = None
+    """The emergency cut of an earlier compile, laid aside for the strategy."""
+    standing_head: tuple[Message, ...] = ()
+    """Its messages as this compile would send them."""
     unlanded: tuple[tuple[Message, ...], ChefState] = ((), ChefState())
     """History and state before the pass, so that it can land anew when it is fitted once more."""
     fixed_overhead: float = 0

@@ -59,10 +59,10 @@ class _InnerRunner:
         self._now().succeed()
 
     def recall(self, key: str) -> Any:
-        return self._runner.recall(key)
+        return self._now().recall(key)
 
     def keep(self, key: str, answer: Any) -> None:
-        self._runner.keep(key, answer)
+        self._now().keep(key, answer)
 
     def between(self) -> Runner:
         return self._runner.between()

@@ -141,6 +141,7 @@ class _Taken:
             changed=True,
             reason=self.reason,
             parts=tuple(self._parts),
+            drops_open_turn=any(result.drops_open_turn for _, result in self._parts),
         )
 
 

@@ -17,6 +17,7 @@ from context_chef.bridge import run_sync
 from context_chef.errors import SettingsError
 from context_chef.events import Event
 from context_chef.ir.blocks import Provider
+from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 from context_chef.ir.window import Budget, OverflowResult, WindowLineage
@@ -24,6 +25,7 @@ from context_chef.prompts.handoff import render_handoff_notice
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
 from context_chef.selection import strategy as abilities
 from context_chef.selection.breaker import Breaker
+from context_chef.selection.chain import WORKING
 from context_chef.selection.clearing import ClearTarget, compact_messages
 from context_chef.selection.counting import (
     Counter,
@@ -39,6 +41,7 @@ from context_chef.selection.janitor_config import (
 from context_chef.selection.learnt import Learnt, Sent, lesson_of
 from context_chef.selection.overflow_errors import read_overflow_error
 from context_chef.selection.overflow_pass import OverflowPass, PassParts
+from context_chef.selection.pass_fit import Standing
 from context_chef.selection.resolve import VFS_NEEDS_CHEF, resolve_overflow_strategy
 from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 from context_chef.selection.trigger import Gauge, check_usage
@@ -47,6 +50,7 @@ from context_chef.selection.warning_log import log_of
 Emit = Callable[[Event], Awaitable[object]]
 
 _PAID_ANSWERS: Final = 64
+_UNTOLD: Final = 8
 
 
 class JanitorState(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +108,44 @@ class JanitorTurn:
         """Where a message that left in this pass is stored in full."""
         return self._pass.uris.get(id(message), self.result.archive_uri)
 
+    def fate_of(self, message: Message) -> str | None:
+        """`shortened` or `dropped`, for a message that did not fit the window whatever was done."""
+        return self._pass.fates.get(id(message))
+
+    @property
+    def landed(self) -> OverflowResult:
+        """The result as the strategy left it, before it was made to fit."""
+        return self._pass.landed
+
+    @property
+    def worked(self) -> bool:
+        """Whether the strategy changed something, the mere fitting left aside."""
+        return self._pass.strategy_result is not None
+
+    @property
+    def at_work(self) -> bool:
+        """Whether the strategy works on, and its answer comes later."""
+        return self._pass.landed.reason in WORKING
+
+    @property
+    def may_try_again(self) -> bool:
+        """Whether the strategy failed, and has not failed too often in a row."""
+        return self._pass.failed and not self._janitor.breaker_after(self._pass).open
+
+    @property
+    def stands(self) -> bool:
+        """Whether the emergency cut of an earlier pass is what is sent."""
+        return self._pass.stands
+
+    @property
+    def provisional(self) -> bool:
+        """Whether history was cut only until the strategy has done its work."""
+        return self._pass.provisional
+
+    def take_notes(self) -> tuple[list[Diagnostic], list[Repair]]:
+        """What the pass has to tell, each once."""
+        return self._pass.notes.take()
+
     async def refit(self, overhead: float) -> OverflowResult:
         """Fit the result with what really stands around the history. Raises WindowFullError."""
         await self._pass.refit(overhead)
@@ -146,6 +188,7 @@ class Janitor:
         self._clock = clock
         self.gauge = Gauge(self.config, self._counter)
         self._paid: dict[str, Any] = {}
+        self._untold: tuple[Diagnostic, ...] = ()
         self._active: OverflowPass | None = None
         self._generation = 0
         self.state = JanitorState(lineage=WindowLineage.begin(self._new_window_id()))
@@ -298,12 +341,16 @@ class Janitor:
         emit: Emit | None = None,
         decided: OverflowResult | None = None,
         only_fit: bool = False,
+        standing: Standing | None = None,
     ) -> JanitorTurn:
         """One pass on scratch: budget, strategy, archive, hooks.
 
-        With `decided` the answer is there already; with `only_fit` no strategy is asked.
+        With `decided` the answer is there already; with `only_fit` no strategy is asked. `standing`
+        is an emergency cut of an earlier pass, which is sent as long as nothing better comes.
 
-        What the strategy or a hook raises reaches the caller, and the janitor is as it was.
+        What the strategy raises reaches the caller, with a note that names the strategy; the
+        janitor is then as it was. Raises SettingsError for an answer that is none, and
+        WindowFullError.
         """
         work = OverflowPass(
             self._parts,
@@ -317,6 +364,8 @@ class Janitor:
             now=self._clock(),
             decided=decided,
             only_fit=only_fit,
+            standing=standing,
+            untold=self._untold,
         )
         outer, self._active = self._active, work
         try:
@@ -368,11 +417,7 @@ class Janitor:
             return
         done.published = True
         state = self.state
-        breaker = state.breaker
-        if done.succeeded or done.result.changed:
-            breaker = breaker.closed()
-        elif done.failed:
-            breaker = breaker.failed(self._clock())
+        breaker = self.breaker_after(done)
         taken = done.consumed_report and state.reported is done.report_at_start
         self.state = msgspec.structs.replace(
             state,
@@ -382,13 +427,23 @@ class Janitor:
             breaker=breaker,
             factor=max(state.factor, done.factor),
         )
+        self._untold = self._untold[done.told :]
         if not done.result.changed:
             return
-        self._paid.clear()
+        if done.strategy_result is not None:
+            for key in done.paid:
+                self._paid.pop(key, None)
         if done.strategy_result is not None:
             abilities.commit(self.strategy, done.strategy_result, done.lineage)
         else:
             abilities.moved(self.strategy, done.lineage)
+
+    def breaker_after(self, done: OverflowPass) -> Breaker:
+        """The breaker once a pass is published. A cut that only made history fit closes none."""
+        breaker = self.state.breaker
+        if done.succeeded or done.strategy_result is not None:
+            return breaker.closed()
+        return breaker.failed(self._clock()) if done.failed else breaker
 
     # Handoff
 
@@ -489,6 +544,7 @@ class Janitor:
     def _start_over(self, state: JanitorState) -> None:
         self._generation += 1
         self._paid.clear()
+        self._untold = ()
         self.state = state
 
     # What a runner does
@@ -505,9 +561,15 @@ class Janitor:
             )
             number = self.state.breaker.failures
         said = "; ".join(str(detail) or repr(detail) for detail in details)
-        self.logger.warning(
-            "Overflow failed (%s, %d of 3 in a row); history is unchanged: %s", reason, number, said
+        message = (
+            f"Overflow failed ({reason}, {number} of 3 in a row); history is unchanged: {said}"
         )
+        if active is not None:
+            active.notes.warn("overflow-failed", message)
+            return
+        self.logger.warning("%s", message)
+        untold = Diagnostic(code="overflow-failed", where="overflow", message=message)
+        self._untold = (*self._untold, untold)[-_UNTOLD:]
 
     def count_success(self, *, between: bool) -> None:
         """Zero the count: within a pass when it is published."""
@@ -517,13 +579,24 @@ class Janitor:
         else:
             self.state = msgspec.structs.replace(self.state, breaker=Breaker())
 
-    def paid(self, key: str) -> Any:
+    def paid(self, key: str, *, between: bool) -> Any:
         """A paid answer that has not reached the window yet."""
-        return self._paid.get(key)
+        answer = self._paid.get(key)
+        if answer is not None and self._active is not None and not between:
+            self._active.paid.add(key)
+        return answer
 
-    def keep_paid(self, key: str, answer: Any) -> None:
-        """Keep a paid answer until a result reaches the window. The oldest go first."""
+    def keep_paid(self, key: str, answer: Any, *, between: bool) -> None:
+        """Keep a paid answer until what it went into is in the window. The oldest go first.
+
+        None forgets it.
+        """
+        self._paid.pop(key, None)
+        if answer is None:
+            return
         self._paid[key] = answer
+        if self._active is not None and not between:
+            self._active.paid.add(key)
         while len(self._paid) > _PAID_ANSWERS:
             del self._paid[next(iter(self._paid))]
 
@@ -560,10 +633,10 @@ class _Runner:
         self._janitor.count_success(between=self._between)
 
     def recall(self, key: str) -> Any:
-        return self._janitor.paid(key)
+        return self._janitor.paid(key, between=self._between)
 
     def keep(self, key: str, answer: Any) -> None:
-        self._janitor.keep_paid(key, answer)
+        self._janitor.keep_paid(key, answer, between=self._between)
 
     def between(self) -> Runner:
         return _Runner(self._janitor, between=True)

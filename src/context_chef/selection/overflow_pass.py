@@ -1,17 +1,17 @@
-"""One pass on scratch: verdict, strategy, repair, fit, archive, rendering, hooks, in this order."""
+"""One pass on scratch: verdict, strategy, repair, archive, rendering, hooks, fit, in this order."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from context_chef.bridge import settle
-from context_chef.errors import AsyncRequiredError, SettingsError, WindowFullError
+from context_chef.errors import AsyncRequiredError
 from context_chef.events import Compressed, CompressStarted, Event
+from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import read_messages
 from context_chef.ir.turns import pinned_indexes
@@ -20,21 +20,19 @@ from context_chef.prompts.overflow import archive_citation, dropped_notice
 from context_chef.prompts.vocabulary import Vocabulary
 from context_chef.selection import strategy as abilities
 from context_chef.selection.archiving import cite, store_span
+from context_chef.selection.chain import WORKING
 from context_chef.selection.counting import Counter
-from context_chef.selection.fit import Fitted, fit_history, refusal
+from context_chef.selection.fit import Fitted, refusal
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
-from context_chef.selection.mend import mended
+from context_chef.selection.mend import mended, read_answer
+from context_chef.selection.pass_fit import Standing, WindowFit
+from context_chef.selection.pass_notes import PassNotes
 from context_chef.selection.strategy import Logger, OverflowStrategy
 from context_chef.selection.summary_message import render_summary_message
 from context_chef.selection.trigger import Gauge
-from context_chef.selection.weight import lighter
 
 if TYPE_CHECKING:  # the janitor's state is its own file's business; here it is only read
     from context_chef.selection.janitor import JanitorState
-
-
-_SPARE: Final = 0.95
-"""After a refusal the request is fitted to this share of the room: counts are never quite exact."""
 
 
 class BeforeCompress(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +79,8 @@ class OverflowPass:
         now: float,
         decided: OverflowResult | None = None,
         only_fit: bool = False,
+        standing: Standing | None = None,
+        untold: Sequence[Diagnostic] = (),
     ) -> None:
         self._parts = parts
         self._strategy = strategy
@@ -93,33 +93,55 @@ class OverflowPass:
         self._now = now
         self._decided = decided
         self._only_fit = only_fit
+        self._standing = standing
         self._limit = parts.gauge.limit(state.learnt)
         self._factor = state.factor
         self._reported = state.reported
         if state.learnt.recovering and state.reported is not None:
             self._factor = self._corrected_at_last(state.reported)
+        elif standing is not None:
+            self._reported = self._scaled(standing.on(history), history)
+        self._fit = WindowFit(
+            parts.counter,
+            state.learnt,
+            limit=self._limit,
+            factor=self._factor,
+            tolerance=parts.gauge.tolerance,
+        )
+        self.notes = PassNotes(parts.logger, untold)
+        self.told = len(untold)
         self.report_at_start = state.reported
         self.lineage: WindowLineage = state.lineage
         self.skip_next = state.skip_next
         self.consumed_report = False
         self.failed = self.succeeded = False
         self.published = False
+        self.stands = False
+        """Whether the emergency cut of an earlier pass goes on standing."""
+        self.provisional = False
+        """Whether this pass made an emergency cut that holds until the strategy has worked."""
         self.uris: dict[int, str] = {}
         """Where what left is stored, by the identity of the message."""
+        self.fates: dict[int, str] = {}
+        """What became of messages that did not fit the window, by their identity."""
+        self.paid: set[str] = set()
+        """Keys of the paid answers that this pass made use of."""
         self.strategy_result: OverflowResult | None = None
         self.result: OverflowResult = self._idle(None)
+        self.landed: OverflowResult = self.result
+        """The result as the strategy left it, before it was fitted."""
 
     async def run(self) -> None:
         """Do the pass. Afterwards `result` holds its outcome."""
         result = await self._decide()
-        self.result = await self._land(result) if result.changed else result
+        self.landed = self.result = await self._land(result) if result.changed else result
         if self._parts.overflow.oversize != "send" or self._state.learnt.recovering:
-            await self._fit()
+            await self._fit_in()
 
     async def refit(self, overhead: float) -> None:
         """Fit the result once more, with what really stands around it. No strategy is asked."""
         self._overhead = overhead
-        await self._fit()
+        await self._fit_in()
 
     @property
     def factor(self) -> float:
@@ -133,17 +155,13 @@ class OverflowPass:
 
     async def _decide(self) -> OverflowResult:
         """The strategy's answer, or why it was not asked."""
-        state, parts = self._state, self._parts
+        state = self._state
         if self._only_fit:
             return self._idle("vetoed")
         if self._decided is not None:
             return self._decided
         waiting = bool(self._history) and abilities.pending(self._strategy)
         if state.breaker.open and not waiting and not self._may_try():
-            if self._forced:
-                parts.logger.warning(
-                    "The request for a new window was dropped: overflow rests after failures."
-                )
             return self._idle("breaker_open")
         budget, reason = self._verdict()
         if budget is not None:
@@ -155,11 +173,11 @@ class OverflowPass:
         if budget.current > self._limit:
             self._check_least()
         if self._futile(budget) and not waiting:
-            parts.logger.warning(
-                "The request is over its trigger by what is not history (%d tokens of %d): "
-                "overflow cannot help. Trim tools or system prompt, or raise `context_window`.",
-                self._overhead,
-                budget.trigger,
+            self.notes.warn(
+                "overhead-over-trigger",
+                f"The request is over its trigger by what is not history ({self._overhead:.0f} "
+                f"tokens of {budget.trigger:.0f}): overflow cannot help. Trim tools or system "
+                "prompt, or raise `context_window`.",
             )
             return self._idle("overhead_over_trigger")
         return await self._apply(budget)
@@ -198,8 +216,7 @@ class OverflowPass:
         Raises WindowFullError.
         """
         if self._parts.overflow.oversize == "clip" or self._state.learnt.recovering:
-            room = self._limit / self._factor - self._overhead
-            self._fitted_once(self._history, room, None)
+            self._fit.fitted(self._history, self._overhead)
 
     def _futile(self, budget: Budget) -> bool:
         """Whether history cannot be what is too much, while everything still fits the window."""
@@ -230,14 +247,17 @@ class OverflowPass:
         except AsyncRequiredError:
             raise
         except Exception as error:  # noqa: BLE001  # a user's hook may raise anything
-            self._parts.logger.warning("`on_before_compress` failed, and is ignored: %r", error)
+            self.notes.warn(
+                "hook-failed", f"`on_before_compress` failed, and is ignored: {error!r}"
+            )
             return budget, None
         if replaced is None:
             return budget, None
         if not replaced:
-            self._parts.logger.warning(
+            self.notes.warn(
+                "hook-failed",
                 "`on_before_compress` answered an empty history, and is ignored: a window cannot "
-                "be emptied by a hook."
+                "be emptied by a hook.",
             )
             return budget, None
         self._replace_history(replaced)
@@ -245,15 +265,19 @@ class OverflowPass:
         return (again, None) if self._forced or again.over else (None, "within_budget")
 
     def _replace_history(self, history: tuple[Message, ...]) -> None:
-        counter = self._parts.counter
-        if self._reported is not None and not counter.measured:
-            # The report was of the old list: what it said per token of ours still holds.
-            before = counter.count_messages(self._history)
-            after = counter.count_messages(history)
-            self._reported = self._reported * after / before if before else None
-        else:
-            self._reported = None
+        self._reported = self._scaled(self._history, history)
         self._history = history
+        self._standing = None
+
+    def _scaled(self, before: tuple[Message, ...], after: tuple[Message, ...]) -> float | None:
+        """The report on one history as a report on another: what it said per token still holds."""
+        if self._reported is None:
+            return None
+        counter = self._parts.counter
+        if counter.measured:
+            return None
+        counted = counter.count_messages(before)
+        return self._reported * counter.count_messages(after) / counted if counted else None
 
     async def _apply(self, budget: Budget) -> OverflowResult:
         parts = self._parts
@@ -268,21 +292,26 @@ class OverflowPass:
             forced=self._forced,
             signal=self._signal,
         )
-        result = await abilities.ask(self._strategy, input)
-        if not isinstance(result, OverflowResult):  # pyright: ignore[reportUnnecessaryIsInstance]  # custom strategies
-            raise SettingsError(
-                f"The strategy {self._strategy.name!r} answered {result!r}; `apply` has to answer "
-                "an `OverflowResult` (`input.unchanged(name)` leaves everything as it is)."
-            )
+        result = await self._asked(input)
         if not result.changed:
             if budget.over and result.reason == "no_boundary":
-                parts.logger.warning(
-                    "History is over its trigger (%d of %d tokens), and nothing can be cut.",
-                    budget.current,
-                    budget.trigger,
+                self.notes.warn(
+                    "nothing-to-cut",
+                    f"History is over its trigger ({budget.current:.0f} of {budget.trigger:.0f} "
+                    "tokens), and nothing can be cut.",
                 )
             return msgspec.structs.replace(result, history=self._history)
-        return mended(result, input, parts.logger)
+        return mended(result, input, self.notes)
+
+    async def _asked(self, input: OverflowInput) -> OverflowResult:
+        """The strategy's answer. What it raises says whose it is, and fails the compile."""
+        name = self._strategy.name
+        try:
+            answer = await abilities.ask(self._strategy, input)
+        except Exception as error:
+            error.add_note(f"raised by the overflow strategy {name!r}")
+            raise
+        return read_answer(answer, input, name)
 
     async def _land(self, result: OverflowResult) -> OverflowResult:
         """Open a window for a changed result: archive, render, hooks."""
@@ -316,8 +345,9 @@ class OverflowPass:
         except AsyncRequiredError:
             raise
         except Exception as error:  # noqa: BLE001  # a user's archive may raise anything
-            self._parts.logger.warning(
-                "The archive failed; the pass lands without a citation: %r", error
+            self.notes.warn(
+                "archive-failed",
+                f"The archive failed; the pass lands without a citation: {error!r}",
             )
             return None
         self.uris.update((id(message), uri) for message in span)
@@ -336,7 +366,9 @@ class OverflowPass:
             except AsyncRequiredError:
                 raise
             except Exception as error:  # noqa: BLE001  # a user's hook may raise anything
-                self._parts.logger.warning("`on_compress` failed; the result stands: %r", error)
+                self.notes.warn(
+                    "hook-failed", f"`on_compress` failed; the result stands: {error!r}"
+                )
         await self._tell(
             Compressed(
                 summary=summary,
@@ -345,26 +377,72 @@ class OverflowPass:
             )
         )
 
-    async def _fit(self) -> None:
+    async def _fit_in(self) -> None:
         """Whatever the strategy did: what is sent fits the window."""
-        limit = self._limit
-        history = self.result.history
-        count = self._parts.counter.count_messages
-        room = limit / self._factor - self._overhead
-        heavy = self._lightened(history, None)
-        if not history or (not heavy and (math.isinf(limit) or count(history) <= room)):
+        before = self.landed if self.stands else self.result
+        history = before.history
+        self.stands, self.result = False, before
+        if self._fit.fits(history, self._overhead):
             return
         if self._parts.overflow.oversize == "refuse" and not self._state.learnt.recovering:
-            raise refusal(history, limit=limit, overhead=self._overhead, count=count)
-        fitted, uri = await self._fitted(history, room)
+            count = self._parts.counter.count_messages
+            raise refusal(history, limit=self._limit, overhead=self._overhead, count=count)
+        if self._go_on_standing(before):
+            return
+        fitted, uri = await self._fit.stored(history, self._overhead, self._store)
         if fitted.history == history:
             return
-        if not self.result.changed:
+        if not before.changed:
             self._open_window()
-        before = self.result
+        self.provisional = self.provisional or self._holds_for_now(before)
+        self.result = self._cut(before, fitted, uri)
+        self.notes.warn(
+            "history-cut",
+            "History did not fit "
+            + (
+                "what the provider takes"
+                if self._fit.heavy(history)
+                else f"the window of {self._limit:.0f} tokens"
+            )
+            + f": {len(fitted.clipped)} messages were shortened and {len(fitted.dropped)} left"
+            + (", until the strategy has done its work." if self.provisional else "."),
+        )
+        if not before.changed:
+            await self._tell_landed(self.result)
+
+    def _go_on_standing(self, before: OverflowResult) -> bool:
+        """Send what an earlier emergency cut left, where nothing better came and it still fits."""
+        if self._standing is None or self.strategy_result is not None:
+            return False
+        history = self._standing.on(before.history)
+        if not self._fit.fits(history, self._overhead):
+            return False
+        self.stands = True
+        self.result = msgspec.structs.replace(before, history=history)
+        self.notes.tell(
+            "history-cut", "The window holds what an earlier emergency cut left of the history."
+        )
+        return True
+
+    def _holds_for_now(self, before: OverflowResult) -> bool:
+        """Whether the strategy may yet do better with what is cut: it failed, works, or rests.
+
+        What it declined to touch is cut for good.
+        """
+        if self._parts.overflow.keep == "caller":
+            return False
+        if self.failed:
+            return True
+        reason = before.reason
+        held_back = reason in WORKING or reason in ("breaker_open", "vetoed")
+        return held_back or (self._standing is not None and reason == "within_budget")
+
+    def _cut(self, before: OverflowResult, fitted: Fitted, uri: str | None) -> OverflowResult:
         said = set(map(id, self._history))
         left = tuple(m for m in fitted.left if id(m) in said)
-        self.result = msgspec.structs.replace(
+        self.fates.update((id(message), "dropped") for message in fitted.dropped)
+        self.fates.update((id(message), "shortened") for message in fitted.clipped)
+        return msgspec.structs.replace(
             before,
             history=fitted.history,
             evicted=(*before.evicted, *left),
@@ -375,58 +453,6 @@ class OverflowPass:
             clipped=before.clipped + len(fitted.clipped),
             archive_uri=before.archive_uri or uri,
         )
-        self._parts.logger.warning(
-            "History did not fit %s: %d messages were shortened and %d left.",
-            "what the provider takes" if heavy else f"the window of {limit:.0f} tokens",
-            len(fitted.clipped),
-            len(fitted.dropped),
-        )
-        if not before.changed:
-            await self._tell_landed(self.result)
-
-    def _lightened(self, history: Sequence[Message], uri: str | None) -> dict[int, Message]:
-        """Lighter forms of what weighs more than the provider has taken."""
-        learnt = self._state.learnt
-        if learnt.bytes is None and learnt.characters is None:
-            return {}
-        return lighter(history, most_bytes=learnt.bytes, longest=learnt.characters, uri=uri)
-
-    def _fitted_once(self, history: tuple[Message, ...], room: float, uri: str | None) -> Fitted:
-        """The history that fits, with some room to spare where a request was refused."""
-        share = _SPARE if self._state.learnt.recovering else 1.0
-        for part in sorted({share, 1.0}):
-            try:
-                return fit_history(
-                    history,
-                    room=room * part,
-                    limit=self._limit / self._factor,
-                    overhead=self._overhead,
-                    count=self._parts.counter.count_messages,
-                    uri=uri,
-                    lightened=self._lightened(history, uri),
-                    tolerance=self._parts.gauge.tolerance,
-                )
-            except WindowFullError:
-                if part == 1.0:
-                    raise
-        raise AssertionError("unreachable")
-
-    async def _fitted(self, history: tuple[Message, ...], room: float) -> tuple[Fitted, str | None]:
-        """The history that fits, its originals stored and cited."""
-        uri: str | None = None
-        fitted = self._fitted_once(history, room, None)
-        # The address takes room itself, which may push out one more: until what left is stored.
-        for _ in range(4):
-            found = await self._store(fitted.left)
-            if found is None:
-                return fitted, uri
-            uri = found
-            again = self._fitted_once(history, room, uri)
-            stored = {id(message) for message in fitted.left}
-            fitted = again
-            if all(id(message) in stored for message in again.left):
-                break
-        return fitted, uri
 
     async def _tell(self, event: Event) -> None:
         if self._emit is not None:

@@ -42,6 +42,7 @@ class Reset:
             strategy=self.name,
             window_id=window.current,
             changed=True,
+            drops_open_turn=not self.keep_open_turn,
         )
 
 

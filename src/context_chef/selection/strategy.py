@@ -105,7 +105,7 @@ class Runner(Protocol):
         ...
 
     def keep(self, key: str, answer: Any, /) -> None:
-        """Keep a paid answer until a result reaches the window."""
+        """Keep a paid answer until what it went into reaches the window. None forgets it."""
         ...
 
     def between(self) -> Runner:

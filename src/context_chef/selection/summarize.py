@@ -133,6 +133,7 @@ class Summarize:
             window_id=input.window.current,
             changed=True,
             notes=notes,
+            drops_open_turn=not self.options.keep_open_request,
         )
 
     def dropped(self, input: OverflowInput, span: Span) -> OverflowResult:
@@ -145,6 +146,7 @@ class Summarize:
             strategy=self.name,
             window_id=input.window.current,
             changed=True,
+            drops_open_turn=not self.options.keep_open_request,
         )
 
 
