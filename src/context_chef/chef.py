@@ -137,10 +137,12 @@ class ContextChef:
 
         The unchanged beginning keeps what was folded of it, messages at the end are new, and a
         change inside folded history brings the original messages back. Nothing that is passed in
-        is kept or changed. Raises InputError naming index and field.
+        is kept or changed. Calls by a name that a provider was told instead of a tool's own are
+        kept under the tool's own name. Raises InputError naming index and field.
         """
         read = read_messages(messages)
         with self._changing:
+            read = self._wiring.own_calls().messages(read)
             realigned = self._state.transcript.realigned(read)
             changed_at = realigned.changed_at
             for fold in realigned.dropped:
@@ -164,6 +166,7 @@ class ContextChef:
         """More messages. Costs what is new. Raises InputError naming index and field."""
         with self._changing:
             read = read_messages(messages, start=len(self._state.transcript.items))
+            read = self._wiring.own_calls().messages(read)
             self._change(transcript=self._state.transcript.extended(read))
         return self
 
@@ -246,16 +249,24 @@ class ContextChef:
     def register_tools(self, tools: Iterable[ToolDefinition | Section]) -> ContextChef:
         """The flat tools, in place of those registered before. Raises ToolError."""
         self._wiring.pruner.register_tools(cast(Any, tools))
-        return self
+        return self._with_own_calls()
 
     def register_namespaces(self, groups: Iterable[GroupLike]) -> ContextChef:
         """Groups of tools that are shown as one tool each. Raises ToolError."""
         self._wiring.pruner.register_namespaces(cast(Any, groups))
-        return self
+        return self._with_own_calls()
 
     def register_toolkits(self, groups: Iterable[GroupLike]) -> ContextChef:
         """Groups of tools that the model loads when it needs them. Raises ToolError."""
         self._wiring.pruner.register_toolkits(cast(Any, groups))
+        return self._with_own_calls()
+
+    def _with_own_calls(self) -> ContextChef:
+        """Calls that were appended before their tools were registered get the tools' names too."""
+        with self._changing:
+            transcript = self._state.transcript.in_words_of(self._wiring.own_calls().messages)
+            if transcript is not self._state.transcript:
+                self._change(transcript=transcript)
         return self
 
     def visible_tools(self) -> tuple[ToolDefinition, ...]:

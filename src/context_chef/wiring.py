@@ -14,13 +14,13 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from context_chef.adaptation.own_calls import OwnCalls, wire_names
 from context_chef.adaptation.profiles import read_profiles
 from context_chef.adaptation.registry import builtin_registry
-from context_chef.adaptation.tools import tool_from_dict, wire_name
+from context_chef.adaptation.tools import tool_from_dict
 from context_chef.bridge import MaybeAwaitable, stepping
 from context_chef.errors import InputError, RenamedWarning, SettingsError, nearest
 from context_chef.events import Emitter, Logger
-from context_chef.ir.blocks import Provider
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.archive import Archive
@@ -186,8 +186,9 @@ class Wiring:
             configured(PrunerConfig, options.pruner, name="pruner"),
             reader=_read_tool,
             reserved=LIBRARY_TOOL_NAMES | native,
-            wire_names=_wire_names,
+            wire_names=wire_names,
         )
+        self._own_calls: tuple[Mapping[str, str], OwnCalls] | None = None
         self.skills = SkillShelf()
         overflow = configured(OverflowConfig, options.overflow, name="overflow")
         self._handoff = overflow.handoff is not None
@@ -211,6 +212,13 @@ class Wiring:
         registered = self.pruner.visible_tools()
         names = {tool.name for tool in registered}
         return (*registered, *(tool for tool in self._library_tools if tool.name not in names))
+
+    def own_calls(self) -> OwnCalls:
+        """How the model's calls read under the names that the registered tools have."""
+        names, tools = self.pruner.own_names, self.pruner.all_tools
+        if self._own_calls is None or self._own_calls[0] is not names:
+            self._own_calls = (names, OwnCalls(names, tools))
+        return self._own_calls[1]
 
     def toolkit_directory(self) -> str:
         """The directory of toolkits for the prefix; empty when there are none."""
@@ -280,7 +288,7 @@ class Wiring:
             raise
         return ChefState(
             system_prompt=snapshot.system_prompt,
-            transcript=snapshot.transcript,
+            transcript=snapshot.transcript.in_words_of(self.own_calls().messages),
             dynamic_state=snapshot.dynamic_state,
             guardrails=snapshot.guardrails,
             announcements=snapshot.announcements,
@@ -599,12 +607,6 @@ def _store(store: Any, clock: Callable[[], int] | None) -> Store | None:
 
 def _clocked(clock: Callable[[], int] | None) -> dict[str, Any]:
     return {} if clock is None else {"clock": clock}
-
-
-def _wire_names(name: str) -> set[str]:
-    """What the providers may be told instead of a tool's own name."""
-    targets: tuple[Provider, ...] = ("openai", "openai-responses", "anthropic", "gemini")
-    return {wire_name(name, target) for target in targets}
 
 
 def _read_tool(value: Any, path: str) -> list[ToolDefinition]:

@@ -41,6 +41,14 @@ def schema_for(parameters: Mapping[str, Any] | None, target: Provider) -> Schema
     return SchemaResult(schema, tuple(cleaner.notes), renamed)
 
 
+def has_odd_property(parameters: Mapping[str, Any] | None) -> bool:
+    """Whether a target may hear of a property by another name than its own."""
+    properties = (parameters or {}).get("properties")
+    return isinstance(properties, Mapping) and any(
+        _PROPERTY_NAME.fullmatch(name) is None for name in cast(Mapping[str, Any], properties)
+    )
+
+
 def empty_schema() -> Schema:
     """The schema of a tool that takes nothing."""
     return {"type": "object", "properties": {}}

@@ -9,6 +9,7 @@ import msgspec
 
 from context_chef.adaptation.anthropic_body import cache_control
 from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.own_calls import original_arguments
 from context_chef.adaptation.read_tools import (
     GEMINI_TOOL,
     json_schema_of,
@@ -64,20 +65,8 @@ class ConvertedTools(msgspec.Struct, frozen=True, kw_only=True):
 
     def original_call(self, name: str, arguments: str) -> tuple[str, str]:
         """The caller's own tool name and argument text of a call that the model made."""
-        renamed = self.arguments.get(name)
-        original = self.back.get(name, name)
-        if not renamed:
-            return original, arguments
-        try:
-            given = msgspec.json.decode(arguments)
-        except msgspec.DecodeError:
-            return original, arguments  # the tool has to say what is wrong with it
-        if not isinstance(given, dict):
-            return original, arguments
-        fields = cast(dict[str, Any], given)
-        return original, compact_json(
-            {renamed.get(key, key): value for key, value in fields.items()}
-        )
+        own = self.back.get(name, name)
+        return own, original_arguments(arguments, self.arguments.get(name, EMPTY))
 
 
 def convert_tools(

@@ -23,7 +23,11 @@ class CompileMeta(msgspec.Struct, frozen=True, kw_only=True):
     betas: tuple[str, ...] = ()
     """Beta features the request needs; the payload already asks for them."""
     tool_names: Mapping[str, str] = {}
-    """Names the model may call, by the name on the wire: for tools whose own name was not legal."""
+    """A tool's own name, by the name on the wire: for tools whose own name the target refuses.
+
+    For code that reads the provider's answer itself: what `append`, `extend` and `set_history` take
+    is named as the caller names it.
+    """
     compacting: bool = False
     """This request asks the server for a summary: append what it answers, and compile again."""
 

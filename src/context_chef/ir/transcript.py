@@ -7,7 +7,7 @@ edit inside one gives back the window that was there before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -123,6 +123,19 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         if same < self.folded and (fed_back := self._fed_back(messages)) is not None:
             return fed_back
         return self._changed(messages, same)
+
+    def in_words_of(self, read: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> Transcript:
+        """The same transcript with every message read anew, one to one; itself if none changes."""
+        items = read(self.items)
+        folds = tuple(
+            fold
+            if (messages := read(fold.messages)) is fold.messages
+            else msgspec.structs.replace(fold, messages=messages)
+            for fold in self.folds
+        )
+        if items is self.items and all(a is b for a, b in zip(folds, self.folds, strict=True)):
+            return self
+        return Transcript(items=items, folds=folds)
 
     def rebased(self, items: tuple[Message, ...]) -> Realigned:
         """This transcript's folds under `items`, as far as they still say what was folded."""

@@ -11,6 +11,7 @@ import msgspec
 from context_chef.bridge import run_sync
 from context_chef.errors import SettingsError, ToolError, nearest
 from context_chef.ir.diagnostics import Repair
+from context_chef.ir.frozen import thaw
 from context_chef.ir.tools import ToolDefinition, ToolRequest
 from context_chef.prompts.tools import LOAD_TOOLKIT
 from context_chef.selection.gate import ToolVerdict, call_parts, judge_call
@@ -72,8 +73,8 @@ class Pruner:
     What goes in and comes out is frozen or a copy. Registering puts the new list in place of the
     old one; a list that is refused changes nothing. `reader` reads entries that are neither
     definitions nor plain mappings of their fields; `reserved` are names no tool may have.
-    `wire_names` answers the names that providers may be told instead of a tool's own, so that a
-    call by one of them is known for what it is.
+    `wire_names` answers the names that providers may be told instead of a tool's own, without that
+    itself, so that a call by one of them is known for what it is.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class Pruner:
         self._applied: frozenset[str] | None = None
         self._index: ToolIndex | None = None
         self._grouped: tuple[ToolDefinition, ...] | None = None
+        self._told: Mapping[str, str] = {}
+        self._own_names: Mapping[str, str] = {}
 
     # Registration
 
@@ -104,6 +107,7 @@ class Pruner:
         read = read_definitions(tools, path="tools", reader=self._reader)
         self._refuse_clashes(read.tools, self._namespaces)
         self._flat = read.tools
+        self._tell(tool.name for tool in read.tools)
         self._repairs = {**self._repairs, "tools": read.repairs}
         self._applied = None
         self._index = None
@@ -113,6 +117,7 @@ class Pruner:
         read = read_groups(namespaces, path="namespaces", reader=self._reader)
         self._refuse_clashes(self._flat, read.groups)
         self._namespaces = read.groups
+        self._tell(group.name for group in read.groups)
         self._repairs = {**self._repairs, "namespaces": read.repairs}
         self._grouped = None
 
@@ -129,6 +134,7 @@ class Pruner:
                 )
             seen[folded] = group.name
         self._toolkits = read.groups
+        self._tell(tool.name for group in read.groups for tool in group.tools)
         self._repairs = {**self._repairs, "toolkits": read.repairs}
         self._grouped = None
 
@@ -157,7 +163,24 @@ class Pruner:
                 )
             names[folded] = group.name
 
+    def _tell(self, names: Iterable[str]) -> None:
+        """Keep what providers may be told instead, also when the tools are gone: calls stay."""
+        if self._wire_names is not None:
+            found = {wire: name for name in names for wire in self._wire_names(name)}
+            self._told = {**found, **self._told} if found else self._told
+        own = {tool.name for tool in self._flat} | {group.name for group in self._namespaces}
+        self._own_names = {wire: name for wire, name in self._told.items() if wire not in own}
+
     # What is there
+
+    @property
+    def own_names(self) -> Mapping[str, str]:
+        """A tool's own name, by each other name that a provider may have been told for it.
+
+        Holds every tool that was ever registered, since conversations outlive registrations. A name
+        that some tool really has stands for that tool.
+        """
+        return self._own_names
 
     @property
     def all_tools(self) -> tuple[ToolDefinition, ...]:
@@ -289,16 +312,7 @@ class Pruner:
 
     def _own_name(self, name: str) -> str:
         """The name a tool was registered under, of the one that a provider was told."""
-        if self._wire_names is None:
-            return name
-        own = [tool.name for tool in self._flat] + [group.name for group in self._namespaces]
-        own += [tool.name for group in self._toolkits for tool in group.tools]
-        if name in own:
-            return name
-        for known in own:
-            if name in self._wire_names(known):
-                return known
-        return name
+        return self._own_names.get(name, name)
 
     # The gate
 
@@ -330,13 +344,16 @@ class Pruner:
 
         Raises ToolError for a definition that holds something else, such as a function.
         """
-        return {
+        state: dict[str, Any] = {
             "flat_tools": [plain_definition(tool) for tool in self._flat],
             "namespaces": [plain_group(group) for group in self._namespaces],
             "lazy_toolkits": [plain_group(group) for group in self._toolkits],
             "blocked_tools": list(self._blocked),
             "applied": None if self._applied is None else sorted(self._applied),
         }
+        if self._told:
+            state["told_names"] = dict(sorted(self._told.items()))
+        return state
 
     def adopt(self, other: Pruner) -> None:
         """Hold what another pruner holds. Nothing is copied: all of it is immutable."""
@@ -349,6 +366,8 @@ class Pruner:
         fresh.register_namespaces(_saved(state.get("namespaces"), ToolGroup))
         fresh.register_toolkits(_saved(state.get("lazy_toolkits"), ToolGroup))
         fresh.set_blocked_tools(list(state.get("blocked_tools") or ()))
+        fresh._told = {**fresh._told, **_saved_names(state.get("told_names"))}
+        fresh._tell(())
         applied = state.get("applied")
         if applied is not None:
             fresh.apply(fresh.allow_only(list(applied)))
@@ -357,6 +376,13 @@ class Pruner:
 
 
 T = TypeVar("T", ToolDefinition, ToolGroup)
+
+
+def _saved_names(value: Any) -> dict[str, str]:
+    try:
+        return msgspec.convert(thaw(value or {}), dict[str, str])
+    except msgspec.ValidationError as error:
+        raise ToolError(f"`told_names` of this snapshot cannot be read: {error}.") from error
 
 
 def _saved(values: Any, kind: type[T]) -> list[T]:
