@@ -23,7 +23,7 @@ def test_every_request_of_every_session_is_a_good_one(seed: int, strategy: str, 
 
 @pytest.mark.parametrize("tail", ["append", "replace"])
 @pytest.mark.parametrize("target", sorted(MODELS))
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(STRATEGIES)))
 def test_a_session_that_only_grows_stands_still_between_folds(
     target: str, tail: Any, seed: int, strategy: str
@@ -34,10 +34,8 @@ def test_a_session_that_only_grows_stands_still_between_folds(
     assert play(session) == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a known fault: parts that were paid for are asked for again (issue 3)"
-)
-def test_nothing_is_summarised_twice_in_the_session_that_found_the_fault() -> None:
+def test_a_request_that_stays_is_not_summarised_again_in_every_pass() -> None:
+    """The session that found it: what it was asked stayed open over several folds."""
     session = Session(seed=481, strategy="anchored", tail="append", stable=True)
     session.target = ("anthropic", MODELS["anthropic"][0])
 

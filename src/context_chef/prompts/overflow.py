@@ -29,6 +29,12 @@ TOOL_RESULT_TEXT_WITH_ID: Final = "[Tool result for call {id}]\n{text}"
 TOOL_ERROR_TEXT: Final = "[Tool error]\n{text}"
 TOOL_ERROR_TEXT_WITH_ID: Final = "[Tool error for call {id}]\n{text}"
 
+STAYS_NOTE: Final = (
+    " [… {left_out} more characters. This message stays in the conversation word for word: tell "
+    "only what came of it]"
+)
+"""Behind the beginning of a message that the summarising model needs for its context alone."""
+
 CLEARED_TOOL_RESULT: Final = "[This old tool result was cleared to make room]"
 CLEARED_TOOL_RESULT_AT: Final = (
     "[This old tool result was cleared to make room; it is stored at {uri}]"
@@ -43,6 +49,11 @@ CLEARED_INSTRUCTION: Final = (
 CLIPPED: Final = "[… {left_out} characters left out: too large for this window{where} …]"
 CLIPPED_ARGUMENTS_KEY: Final = "clipped"
 MEDIA_LEFT_OUT: Final = "[{what} left out: too large for this window{where}]"
+
+
+def stays_note(*, left_out: int) -> str:
+    """What stands for the rest of a message that stays in the window."""
+    return STAYS_NOTE.replace("{left_out}", str(left_out))
 
 
 def archive_citation(*, uri: str, count: int) -> str:

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import Final
 
 from context_chef.ir.blocks import Media
 from context_chef.ir.message import Message
 from context_chef.ir.tokens import utf16_length
 from context_chef.prompts.overflow import (
     attachment_line,
+    stays_note,
     tool_call_text,
     tool_result_text,
     tool_stub,
 )
 
+_BEGINNING: Final = 400
+"""Characters that are shown of a message which stays in the window anyway."""
 
-def for_summary(messages: Sequence[Message], *, stub_threshold: int | None) -> list[Message]:
-    """Copies for the summarising model; untouched messages are the same objects."""
+
+def for_summary(
+    messages: Sequence[Message],
+    *,
+    stub_threshold: int | None,
+    stays: Container[int] = frozenset(),
+) -> list[Message]:
+    """Copies for the summarising model; untouched messages are the same objects.
+
+    Of messages whose identity is in `stays` only the beginning is shown, with a note that they stay
+    word for word: nobody pays for them again in every pass.
+    """
     names = tool_names(messages)
-    return [_shown(message, names, stub_threshold) for message in messages]
+    shown = [_shown(message, names, stub_threshold) for message in messages]
+    return [
+        _beginning(copy) if id(message) in stays else copy
+        for message, copy in zip(messages, shown, strict=True)
+    ]
 
 
 def tool_names(messages: Sequence[Message]) -> dict[str, str]:
@@ -48,6 +66,13 @@ def _shown(message: Message, names: dict[str, str], threshold: int | None) -> Me
         lines.append(message.text)
     kept = tuple(block for block in message.content if not isinstance(block, Media))
     return message.replace(content=kept).with_text("\n".join(lines))
+
+
+def _beginning(message: Message) -> Message:
+    text = message.text
+    if len(text) <= _BEGINNING:
+        return message
+    return message.with_text(text[:_BEGINNING] + stays_note(left_out=len(text) - _BEGINNING))
 
 
 def _kind(media: Media) -> str:

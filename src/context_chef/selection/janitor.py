@@ -49,7 +49,7 @@ from context_chef.selection.warning_log import log_of
 
 Emit = Callable[[Event], Awaitable[object]]
 
-_PAID_ANSWERS: Final = 64
+_PAID_ANSWERS: Final = 256
 _UNTOLD: Final = 8
 
 

@@ -116,6 +116,7 @@ class Summarize:
             tokenizer=input.tokenizer,
             capacity=input.budget.limit if window is None else window,
             capacity_known=window is not None,
+            stays=frozenset(map(id, span.kept)),
             grown_from=grown_from,
             signal=input.signal,
         )

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from context_chef.bridge import settle, stepping
+from context_chef.bridge import settle
 from context_chef.errors import AsyncRequiredError, CompileAborted
 from context_chef.ir.message import Message
 from context_chef.ir.tokens import utf16_length
@@ -19,6 +14,7 @@ from context_chef.ir.turns import group_into_turns
 from context_chef.prompts.compaction import earlier_part, read_summary
 from context_chef.selection.flatten import flatten_for_compression, for_summary
 from context_chef.selection.janitor_config import CompressionModel, CompressionOptions
+from context_chef.selection.paid import Beginning, PaidAnswers
 from context_chef.selection.strategy import Runner
 
 GUARD_FLOOR: Final = 2_000
@@ -47,6 +43,8 @@ class SummaryRequest:
     """Tokens that the summarising model takes."""
     capacity_known: bool = True
     """False when `capacity` is only the session's window."""
+    stays: frozenset[int] = frozenset()
+    """Identities of the messages of the span that stay in the window word for word."""
     grown_from: int = 0
     """Length of the document that the answer continues; only growth is judged then."""
     signal: Any = None
@@ -55,19 +53,21 @@ class SummaryRequest:
 async def summarize_span(request: SummaryRequest, runner: Runner) -> str | None:
     """The summary, or None after a failure, which is reported to the runner.
 
-    An accepted summary is kept with the runner until the compile succeeds, so that a compile that
-    fails later, or is cancelled while the model works, does not pay for it twice.
+    What was paid for is kept with the runner until it is in the window: an accepted summary, the
+    parts of one that failed later, and the answer that comes after the compile was cancelled.
     """
     options = request.options
     model = options.compression_model
     assert model is not None
-    shown = for_summary(request.span, stub_threshold=options.tool_result_stub_threshold)
-    key = _key(shown, request.instruction)
-    kept = runner.recall(key)
-    if isinstance(kept, str):
-        return kept
+    shown = for_summary(
+        request.span, stub_threshold=options.tool_result_stub_threshold, stays=request.stays
+    )
+    paid = PaidAnswers(runner, request.instruction, shown, _read)
     try:
-        summary = await _ask_for(request, shown, model, runner, key)
+        beginning = await paid.beginning()
+        if beginning.accepted and beginning.covers == len(shown):
+            return beginning.summary
+        summary = await _ask_for(request, shown, model, beginning, paid)
     except (AsyncRequiredError, CompileAborted):
         raise
     except Exception as error:  # noqa: BLE001  # whatever a user's model raises is one failure
@@ -77,14 +77,16 @@ async def summarize_span(request: SummaryRequest, runner: Runner) -> str | None:
         runner.fail("blank", "the answer was blank, no text, or cut off inside a tag")
         return None
     if not _shrinks(request, summary):
+        paid.forget_parts()
         runner.fail(
             "shrink", f"{utf16_length(summary)} characters for a span of {span_size(request.span)}"
         )
         return None
     if not await _valid(request, summary, runner):
+        paid.forget_parts()
         runner.fail("validation", "`validate_compression` did not accept it")
         return None
-    runner.keep(key, summary)
+    paid.keep(summary)
     return summary
 
 
@@ -102,22 +104,30 @@ async def _ask_for(
     request: SummaryRequest,
     shown: Sequence[Message],
     model: CompressionModel,
-    runner: Runner,
-    key: str,
+    beginning: Beginning,
+    paid: PaidAnswers,
 ) -> str | None:
+    """The summary of what is shown, from what there is of it already."""
+    summary, covers = beginning.summary, beginning.covers
+    rest = shown[covers:]
+    if not rest:
+        return summary
     instruction = Message.user(request.instruction)
     room = _room(request, instruction)
-    if request.tokenizer(shown) <= room:
-        return _read(await _ask(model, [*shown, instruction], runner, key))
-    summary: str | None = None
-    for number, part in enumerate(_parts(shown, room * 0.75, request.tokenizer)):
+    opening = _opening(summary)
+    if request.tokenizer([*opening, *rest]) <= room:
+        return await paid.whole(lambda: model([*opening, *rest, instruction]))
+    for part in _parts(rest, room * 0.75, request.tokenizer):
         raise_if_stopped(request.signal)
-        opening = [] if summary is None else [Message.user(earlier_part(summary))]
-        messages = [*opening, *part, instruction]
-        summary = _read(await _ask(model, messages, runner, f"{key}:{number}"))
+        messages = [*_opening(summary), *part, instruction]
+        summary = await paid.part(covers, part, lambda asked=messages: model(asked))
         if summary is None:
             return None
     return summary
+
+
+def _opening(summary: str | None) -> list[Message]:
+    return [] if summary is None else [Message.user(earlier_part(summary))]
 
 
 def _read(answer: object) -> str | None:
@@ -165,33 +175,6 @@ def _pieces(
     ]
 
 
-async def _ask(
-    model: CompressionModel, messages: Sequence[Message], runner: Runner, key: str
-) -> object:
-    working = runner.recall(f"{key}/working")
-    if isinstance(working, asyncio.Future) and not stepping():
-        future = cast("asyncio.Future[Any]", working)
-        if future.get_loop() is asyncio.get_running_loop() and not future.cancelled():
-            return await asyncio.shield(future)
-    answer: Any = model(list(messages))
-    if not inspect.isawaitable(answer) or stepping():
-        return await settle(answer)
-    return await _shielded(asyncio.ensure_future(answer), runner, f"{key}/working")
-
-
-async def _shielded(task: asyncio.Future[Any], runner: Runner, key: str) -> object:
-    """Wait for the model. When the compile is cancelled meanwhile, its paid answer is kept."""
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        if task.cancelled():
-            raise RuntimeError("the model's own task was cancelled") from None
-        runner.keep(key, task)
-        # An error nobody waits for any more is looked at here, so that asyncio does not report it.
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        raise
-
-
 def _shrinks(request: SummaryRequest, summary: str) -> bool:
     size = utf16_length(summary) - request.grown_from
     replaced = span_size(request.span)
@@ -216,13 +199,6 @@ async def _valid(request: SummaryRequest, summary: str, runner: Runner) -> bool:
     except Exception as error:  # noqa: BLE001  # a user's validator may raise anything
         runner.logger.warning("`validate_compression` raised %r; the summary is rejected.", error)
         return False
-
-
-def _key(shown: Sequence[Message], instruction: str) -> str:
-    digest = hashlib.sha256(instruction.encode("utf-8", "surrogatepass"))
-    for message in shown:
-        digest.update(msgspec.json.encode(message))
-    return digest.hexdigest()
 
 
 def raise_if_stopped(signal: Any) -> None:
