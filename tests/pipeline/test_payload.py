@@ -208,3 +208,30 @@ def test_messages_may_be_given_as_values_or_as_dicts() -> None:
     other = ContextChef().set_history([{"role": "user", "content": "hi"}]).compile_sync()
 
     assert one == other
+
+
+def test_tools_that_the_endpoint_refuses_for_sure_are_an_error_with_the_way_out() -> None:
+    spent: list[int] = []
+    chef = ContextChef(
+        janitor={"context_window": 200, "compression_model": lambda _: spent.append(1) or "s"},
+        clock=lambda: 1_700_000_000_000,
+    ).set_history([Message.user("x" * 400), Message.assistant("a"), Message.user("q")])
+    chef.register_tools([{"name": "f"}])
+    before = chef.snapshot_sync().to_json()
+
+    with pytest.raises(UnsendableError, match="`openai-responses`") as caught:
+        chef.compile_sync("openai", model="gpt-6.1")
+
+    assert '"chat_tools": "always"' in str(caught.value)
+    assert spent == []
+    assert chef.snapshot_sync().to_json() == before
+    assert "tools" in chef.compile_sync("openai-responses", model="gpt-6.1")
+
+
+def test_a_gateway_that_takes_the_tools_is_one_setting_away() -> None:
+    chef = ContextChef(profiles={"gpt-6.1": {"chat_tools": "always"}}).append(Message.user("q"))
+    chef.register_tools([{"name": "f"}])
+
+    assert "tools" in chef.compile_sync("openai", model="gpt-6.1")
+    bare = ContextChef().append(Message.user("q"))
+    assert "tools" not in bare.compile_sync("openai", model="gpt-6.1")

@@ -13,6 +13,7 @@ from context_chef.chef import ContextChef
 from context_chef.ir.blocks import Inline, Media, Opaque, Text, Thinking, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
+from context_chef.testing.loops import in_a_loop
 
 _PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5E"
@@ -47,6 +48,7 @@ class TargetAdapterSuite:
     The adapter is used as a chef uses it. Set `target` when it writes for one of the built-in
     targets: the provider's rules are held against its requests then. Override `conversation` when
     the messages of the request stand somewhere else than under `messages`, `input` or `contents`.
+    Needs nothing but pytest: no plugin, and no mode of one. Each test has an event loop of its own.
     """
 
     target: ClassVar[str | None] = None
@@ -59,17 +61,20 @@ class TargetAdapterSuite:
                 return cast(Sequence[Any], payload[key])
         pytest.fail("no list under `messages`, `input` or `contents`; override `conversation`")
 
+    @in_a_loop
     async def test_a_request_is_plain_data(self, adapter: object) -> None:
         payload = await self._compiled(adapter, ordinary_session())
 
         assert json.loads(payload.to_json()) == payload.body
 
+    @in_a_loop
     async def test_the_same_input_has_the_same_bytes(self, adapter: object) -> None:
         first = await self._compiled(adapter, ordinary_session())
         second = await self._compiled(adapter, ordinary_session())
 
         assert first.to_json() == second.to_json()
 
+    @in_a_loop
     async def test_a_changed_request_does_not_change_the_next_one(self, adapter: object) -> None:
         chef = self._chef(adapter).extend(ordinary_session())
         first = await chef.compile()
@@ -80,6 +85,7 @@ class TargetAdapterSuite:
 
         assert (await chef.compile()).to_json() == expected
 
+    @in_a_loop
     async def test_every_text_is_in_the_request(self, adapter: object) -> None:
         """Nothing vanishes silently: instructions, questions, answers and results."""
         said = ordinary_session()
@@ -89,6 +95,7 @@ class TargetAdapterSuite:
         for text in ("Be brief.", "Be kind.", *(message.text for message in said)):
             assert text in written, text
 
+    @in_a_loop
     async def test_every_call_is_there_with_its_arguments(self, adapter: object) -> None:
         written = _written(await self._compiled(adapter, ordinary_session()))
 
@@ -96,6 +103,7 @@ class TargetAdapterSuite:
             assert name in written
             assert value in written
 
+    @in_a_loop
     async def test_a_call_and_its_result_can_be_told_to_belong_together(
         self, adapter: object
     ) -> None:
@@ -105,6 +113,7 @@ class TargetAdapterSuite:
         assert written.count("call_1") in (0, 2)
         assert written.count("call_1") == 2 or written.count("read_file") >= 2
 
+    @in_a_loop
     async def test_a_failure_does_not_look_like_a_success(self, adapter: object) -> None:
         call = ToolCall(id="c", name="f", arguments="{}")
 
@@ -117,6 +126,7 @@ class TargetAdapterSuite:
 
         assert _written(failed) != _written(fine)
 
+    @in_a_loop
     async def test_an_image_is_sent_or_spoken_of(self, adapter: object) -> None:
         image = Media(kind="image", source=Inline(data=_PNG), media_type="image/png")
 
@@ -127,6 +137,7 @@ class TargetAdapterSuite:
 
         assert _written(with_it) != _written(without) or with_it.report.diagnostics
 
+    @in_a_loop
     async def test_foreign_reasoning_is_never_passed_on_as_its_own(self, adapter: object) -> None:
         thinking = Thinking(text="secret thought", signature="FOREIGN", origin="elsewhere")  # type: ignore[arg-type]  # a provider that nobody knows
         sealed = Opaque(provider="elsewhere", value={"type": "sealed", "data": "FOREIGN"})  # type: ignore[arg-type]  # likewise
@@ -139,6 +150,7 @@ class TargetAdapterSuite:
         assert "FOREIGN" not in written
         assert "answer" in written
 
+    @in_a_loop
     async def test_what_was_sent_stands_when_the_conversation_grows(self, adapter: object) -> None:
         """Prompt caches compare beginnings."""
         said = ordinary_session()
@@ -148,9 +160,11 @@ class TargetAdapterSuite:
 
             assert list(after[: len(before) - 1]) == list(before[: len(before) - 1])
 
+    @in_a_loop
     async def test_nothing_said_yet_is_no_error(self, adapter: object) -> None:
         assert isinstance(await self._compiled(adapter, [], system="Be brief."), dict)
 
+    @in_a_loop
     async def test_offered_tools_are_in_the_request(self, adapter: object) -> None:
         chef = self._chef(adapter).extend(ordinary_session())
         chef.register_tools([{"name": "read_file", "description": "Reads a file."}])
@@ -159,6 +173,7 @@ class TargetAdapterSuite:
 
         assert "Reads a file." in written
 
+    @in_a_loop
     async def test_the_provider_would_take_it(self, adapter: object) -> None:
         if self.target is None:
             pytest.skip("`target` is not one of the built-in targets: their rules do not apply")

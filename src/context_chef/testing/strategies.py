@@ -14,6 +14,7 @@ from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
 from context_chef.selection.strategy import CanSnapshot, OverflowStrategy, ask
 from context_chef.testing.doubles import characters, overflow_input
+from context_chef.testing.loops import in_a_loop
 
 
 def long_history() -> tuple[Message, ...]:
@@ -34,16 +35,21 @@ def long_history() -> tuple[Message, ...]:
 
 
 class OverflowStrategySuite:
-    """Give it a `strategy` fixture and your strategy is held to our promises."""
+    """Give it a `strategy` fixture and your strategy is held to our promises.
+
+    Needs nothing but pytest: no plugin, and no mode of one. Each test has an event loop of its own.
+    """
 
     @pytest.fixture
     def history(self) -> tuple[Message, ...]:
         return long_history()
 
+    @in_a_loop
     async def test_it_has_a_name(self, strategy: OverflowStrategy) -> None:
         assert isinstance(strategy.name, str)
         assert strategy.name
 
+    @in_a_loop
     async def test_an_unchanged_answer_is_the_history_itself(
         self, strategy: OverflowStrategy
     ) -> None:
@@ -54,6 +60,7 @@ class OverflowStrategySuite:
         assert result.changed or result.history == window.history
         assert result.changed or (result.evicted, result.span) == ((), ())
 
+    @in_a_loop
     async def test_pins_survive_word_for_word(
         self, strategy: OverflowStrategy, history: tuple[Message, ...]
     ) -> None:
@@ -63,6 +70,7 @@ class OverflowStrategySuite:
 
         assert all(history[index] in result.history for index in window.pinned)
 
+    @in_a_loop
     async def test_calls_and_results_stay_together(
         self, strategy: OverflowStrategy, history: tuple[Message, ...]
     ) -> None:
@@ -71,6 +79,7 @@ class OverflowStrategySuite:
         repairs = ensure_valid_history(result.history).repairs
         assert [repair.rule for repair in repairs if repair.rule.startswith("tool-result")] == []
 
+    @in_a_loop
     async def test_nothing_is_lost_unnamed(
         self, strategy: OverflowStrategy, history: tuple[Message, ...]
     ) -> None:
@@ -80,6 +89,7 @@ class OverflowStrategySuite:
         named = (*result.history, *result.evicted)
         assert all(message in named for message in history)
 
+    @in_a_loop
     async def test_the_same_input_has_the_same_answer(
         self, strategy: OverflowStrategy, history: tuple[Message, ...]
     ) -> None:
@@ -89,6 +99,7 @@ class OverflowStrategySuite:
         working = ("background_started", "background_in_flight")
         assert first.history == second.history or {first.reason, second.reason} & set(working)
 
+    @in_a_loop
     async def test_a_snapshot_can_be_taken_back(self, strategy: OverflowStrategy) -> None:
         if not isinstance(strategy, CanSnapshot):
             pytest.skip(f"{strategy.name} has no state")
@@ -98,6 +109,7 @@ class OverflowStrategySuite:
 
         assert strategy.snapshot() == state
 
+    @in_a_loop
     async def test_what_is_sent_fits_the_window(
         self, strategy: OverflowStrategy, history: tuple[Message, ...]
     ) -> None:
