@@ -1,56 +1,44 @@
-"""The suites run under any pytest, whatever it knows of async tests. The others use `auto`."""
+"""The suites run under any pytest, whatever it knows of async tests."""
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from context_chef.testing import OverflowStrategySuite, StorageBackendSuite, TargetAdapterSuite
+
 SUITES = """
 import pytest
-from context_chef import InMemoryBackend, reset
-from context_chef.adaptation.openai_chat import OpenAIAdapter
-from context_chef.testing import OverflowStrategySuite, StorageBackendSuite, TargetAdapterSuite
+from context_chef import reset
+from context_chef.testing import OverflowStrategySuite
 
 
 class TestStrategy(OverflowStrategySuite):
     @pytest.fixture
     def strategy(self):
         return reset()
-
-
-class TestAdapter(TargetAdapterSuite):
-    target = "openai"
-
-    @pytest.fixture
-    def adapter(self):
-        return OpenAIAdapter()
-
-
-class TestBackend(StorageBackendSuite):
-    def make(self):
-        return InMemoryBackend()
 """
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("-p", "no:asyncio"),
-        ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function"),
-    ],
-    ids=["no plugin", "strict"],
-)
-def test_the_suites_need_no_plugin_and_no_mode_of_one(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("suite", [OverflowStrategySuite, StorageBackendSuite, TargetAdapterSuite])
+def test_no_test_of_a_suite_waits_for_a_plugin(suite: type) -> None:
+    tests = [value for name, value in vars(suite).items() if name.startswith("test_")]
+
+    assert tests
+    assert not any(map(inspect.iscoroutinefunction, tests))
+
+
+def test_a_suite_runs_without_any_plugin(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(SUITES)
 
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider",
-         "--rootdir", str(tmp_path), "-k", "Strategy or Adapter or read_back", *options, "."],
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:asyncio",
+         "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:cacheprovider",
+         "--rootdir", str(tmp_path), "."],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
