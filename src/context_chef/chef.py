@@ -47,7 +47,11 @@ from context_chef.retrieval.dispatch import dispatch_context_tool, is_context_to
 from context_chef.retrieval.policy import ContextToolConfig
 from context_chef.retrieval.recall import render_recalled_content
 from context_chef.selection.gate import ToolVerdict
-from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
+from context_chef.selection.janitor_config import (
+    CompressionModel,
+    JanitorConfig,
+    OverflowConfig,
+)
 from context_chef.selection.pruner import Pruner, PrunerConfig
 from context_chef.selection.tool_groups import GroupLike
 from context_chef.slots import Handler, Slot
@@ -100,14 +104,24 @@ class ContextChef:
         self._wire(ChefOptions.read({**options, **unknown}))
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> ContextChef:
+    def from_settings(
+        cls,
+        settings: Mapping[str, Any],
+        *,
+        compression_model: CompressionModel | None = None,
+        **parts: Any,
+    ) -> ContextChef:
         """A chef of plain settings, as they stand in a TOML or JSON file.
 
         Beyond what the constructor takes, `store` may be a path (a folder, or a `.db` file: SQLite)
         and `overflow.strategy` a name (`"reset"`), a mapping with `name` and options, or a list of
-        these (a chain). `profiles` is best a mapping here. Raises SettingsError.
+        these (a chain); `inner` of `background` and `fallback` of `server` are such strategies.
+        `profiles` is best a mapping here. What a file cannot hold comes beside it:
+        `compression_model` summarises for every strategy that has no model of its own, and `parts`
+        (`store`, `logger`, `clock`, …) take the place of settings. Raises SettingsError.
         """
-        return cls(**settings_of_file(settings))
+        made = settings_of_file(settings, compression_model=compression_model)
+        return cls(**{**made, **parts})
 
     def _wire(self, options: ChefOptions) -> None:
         self._wire_up(Wiring(options), ChefState())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from context_chef import ContextChef, InputError, SettingsError, ToolError
+from context_chef.testing import CharacterTokenizer, ScriptedModel
 
 TOML = """
 store = "kept"
@@ -43,7 +44,15 @@ def test_a_chef_of_a_toml_file_has_its_strategy_store_and_profiles(
 
 @pytest.mark.parametrize(
     "strategy",
-    ["reset", "clear", {"name": "clear", "keep_recent": 1}, ["clear", {"name": "summarize"}]],
+    [
+        "reset",
+        "clear",
+        {"name": "clear", "keep_recent": 1},
+        ["clear", {"name": "summarize"}],
+        {"name": "chain", "steps": ["clear", "reset"]},
+        {"name": "background", "inner": ["clear", "summarize"]},
+        {"name": "server", "fallback": "reset"},
+    ],
 )
 def test_a_strategy_is_named_alone_with_options_or_as_a_chain(strategy: Any) -> None:
     chef = ContextChef.from_settings({"overflow": {"strategy": strategy}})
@@ -52,10 +61,37 @@ def test_a_strategy_is_named_alone_with_options_or_as_a_chain(strategy: Any) -> 
 
 
 @pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"overflow": {"strategy": "summarize"}},
+        {"overflow": {"strategy": ["clear", {"name": "background", "inner": "anchored"}]}},
+    ],
+)
+def test_a_model_beside_the_file_summarises_for_every_strategy_without_one(
+    settings: dict[str, Any],
+) -> None:
+    model = ScriptedModel("<summary>what was said</summary>")
+    window = {"context_window": 4_000, "tokenizer": CharacterTokenizer()}
+    chef = ContextChef.from_settings({**settings, "janitor": window}, compression_model=model)
+    for number in range(12):
+        chef.append({"role": "user", "content": f"question {number} " + "x" * 300})
+        chef.append({"role": "assistant", "content": "an answer"})
+
+    chef.append({"role": "user", "content": "and now?"}).compile_sync()
+
+    assert model.calls
+    assert "what was said" in chef.window[0].text
+
+
+@pytest.mark.parametrize(
     ("settings", "hint"),
     [
         ({"overflow": {"strategy": "rest"}}, "Did you mean `reset`?"),
         ({"overflow": {"strategy": {"name": "clear", "keep_recents": 1}}}, "`keep_recent`"),
+        ({"overflow": {"strategy": "background"}}, "`inner`"),
+        ({"overflow": {"strategy": {"name": "background", "inner": "rest"}}}, "`reset`"),
+        ({"overflow": {"strategy": {"name": "chain"}}}, "`steps`"),
         ({"store": " "}, "`store`"),
         ({"context_window": 1000}, 'janitor={"context_window": …}'),
         ({"threshold": 1000}, 'vfs={"threshold": …}'),

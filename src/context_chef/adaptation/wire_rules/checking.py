@@ -100,16 +100,29 @@ def check_sequence(
     api_version: str | None = None,
     warnings: bool = False,
     partial: bool = False,
+    over_turns_only: bool = False,
 ) -> list[Fault]:
     """What is wrong with the payloads of a session's successive turns.
 
-    Each is judged as by `check_payload`; on top come the rules over turns. Paths begin with the
-    index of the payload: `[2].messages[1]`.
+    Each is judged as by `check_payload`; on top come the rules over turns. With `over_turns_only`
+    these alone: for payloads that were judged one by one already. Paths begin with the index of
+    the payload: `[2].messages[1]`.
     """
     known = _target(target)
     requests: list[Request | None] = []
     faults: list[Fault] = []
     for index, payload in enumerate(payloads):
+        if over_turns_only:
+            request, _ = _open(
+                known,
+                payload,
+                model=model,
+                profile=profile,
+                profiles=profiles,
+                api_version=api_version,
+            )
+            requests.append(request)
+            continue
         found = check_payload(
             known,
             payload,
