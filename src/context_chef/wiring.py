@@ -143,9 +143,6 @@ class ChefOptions:
             "transform_context",
         ):  # fmt: skip
             callable_or_none(name, getattr(self, name))
-        for name in ("on_before_compile", "transform_context", "context_management"):
-            if getattr(self, name) is not None:
-                warn_of_old_option(name)
         if self.model is not None and not isinstance(self.model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
             raise SettingsError(f"`model` is a model's id, not {self.model!r}.")
 
@@ -168,10 +165,17 @@ def _right_place(name: str, known: Sequence[str]) -> str:
 
 
 class Wiring:
-    """The parts of one chef, made of its options and joined to each other."""
+    """The parts of one chef, made of its options and joined to each other.
 
-    def __init__(self, options: ChefOptions) -> None:
+    `warned` options have been warned of already, by the chef that this one is forked from.
+    """
+
+    def __init__(self, options: ChefOptions, *, warned: bool = False) -> None:
         self._options = options
+        self._warned = warned
+        for name in ("on_before_compile", "transform_context", "context_management"):
+            if getattr(options, name) is not None and not warned:
+                warn_of_old_option(name)
         self._logger = _logger(options.logger)
         self._emitter = Emitter(self._logger)
         self._vocabulary = resolve_vocabulary(options.tools)
@@ -331,7 +335,7 @@ class Wiring:
                 storage_dir=None,
                 adapter=None,
             )
-        wiring = Wiring(dataclasses.replace(self._options, **changes))
+        wiring = Wiring(dataclasses.replace(self._options, **changes), warned=True)
         if remembered is not None and wiring.parts.memory is not None:
             await wiring.parts.memory.restore_turn(remembered)
         self._share_with(wiring)
@@ -411,7 +415,7 @@ class Wiring:
         clock = options.clock
         config = configured(JanitorConfig, options.janitor, name="janitor")
         for name in ("strategy", "archive", "compression_mode", "compression_scheduling"):
-            if getattr(config, name) is not None:
+            if getattr(config, name) is not None and not self._warned:
                 warn_of_old_option(f"janitor.{name}")
         return Janitor(
             config,
@@ -422,6 +426,7 @@ class Wiring:
             clock=time.time if clock is None else (lambda: clock() / 1000),
             new_window_id=options.new_window_id,
             logger=self._logger,
+            warn_at_construction=not self._warned,
         )
 
     def _store_span(self, span: Sequence[Message]) -> MaybeAwaitable[str]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from context_chef import CompileDone, ContextChef, InMemoryBackend, Message
-from context_chef.testing import CharacterTokenizer
+from context_chef.errors import RenamedWarning
+from context_chef.testing import CharacterTokenizer, RecordingLogger
 
 TARGETS = ("openai", "openai-responses", "anthropic", "gemini")
 
@@ -120,3 +123,16 @@ def test_a_fork_without_an_event_loop() -> None:
     chef = make().append(Message.user("q"))
 
     assert chef.fork_sync().compile_sync().to_json() == chef.compile_sync().to_json()
+
+
+def test_a_fork_repeats_no_warning_of_settings() -> None:
+    logger = RecordingLogger()
+    janitor = {"context_window": 1000, "compression_mode": "summarize"}
+    with pytest.warns(RenamedWarning):
+        chef = ContextChef(janitor=janitor, on_before_compile=lambda _: None, logger=logger)
+    assert len(logger.warnings) == 1
+
+    for _ in range(3):
+        chef = chef.fork_sync()
+
+    assert len(logger.warnings) == 1

@@ -236,6 +236,15 @@ def test_a_yaml_bomb_is_refused(tmp_path: Path) -> None:
         load_skill(write(tmp_path, "s", head("\n".join(lines))))
 
 
+def test_brackets_that_would_cost_seconds_are_refused_before_yaml_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context_chef.placement.yaml_text.yaml.parse", None)
+    many = 30_000
+    with pytest.raises(SkillError, match="line 4: `x`: nested deeper"):
+        metadata(tmp_path, f"x: {'[' * many}{']' * many}")
+
+
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SkillError, match="nested deeper"):
         load(tmp_path, head(f"key: {'[' * 200 + ']' * 200}"))

@@ -41,8 +41,8 @@ PROVIDERS: Final[Mapping[str, str]] = {
 """`gen_ai.provider.name` by target. A target of your own goes by its own name."""
 DURATIONS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Bucket boundaries in seconds: a warm compile takes milliseconds, one that summarises seconds."""
-TOKENS: Final = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304)
-"""Bucket boundaries of the conventions for token counts."""
+TOKENS: Final = tuple(4**power for power in range(14))
+"""Bucket boundaries of the conventions for token counts: 1, 4, 16 … 67,108,864."""
 
 Attributes = dict[str, "str | bool | int | float"]
 

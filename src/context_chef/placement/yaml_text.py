@@ -13,12 +13,15 @@ from typing import Any, Final
 import yaml
 
 _MAX_DEPTH: Final = 32
+_MAX_OPEN: Final = 100
+"""Brackets open at once, in texts as well: more than any author writes."""
 _MAX_VALUES: Final = 10_000
 _CORE_TAGS: Final = tuple(
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")
 )
 _QUOTED: Final = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:''|[^'])*'")
+_ANY_BRACKET: Final = re.compile(r"[\[\]{}]")
 _BRACKETS: Final = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -36,10 +39,21 @@ def read_yaml(text: str, *, offset: int = 0) -> Any:
 
     Raises yaml.YAMLError where the text is not YAML, RefusedYaml where it is more than plain data.
     """
+    _refuse_depth(text, offset)
     try:
         return _Builder(text, offset).build()
     except RecursionError:
         raise RefusedYaml("nested too deeply", offset) from None
+
+
+def _refuse_depth(text: str, offset: int) -> None:
+    """Before the parser is asked: what it takes for a bracket grows with the depth it is at."""
+    depth = 0
+    for bracket in _ANY_BRACKET.finditer(text):
+        depth = depth + 1 if bracket.group() in "[{" else max(depth - 1, 0)
+        if depth > _MAX_OPEN:
+            line = text.count("\n", 0, bracket.start()) + offset
+            raise RefusedYaml(f"nested deeper than {_MAX_DEPTH} levels", line)
 
 
 class _Builder:
