@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
@@ -13,13 +12,12 @@ from context_chef.adaptation.read_calls import read_tool_call
 from context_chef.adaptation.registry import AdapterRegistry
 from context_chef.bridge import run_sync
 from context_chef.errors import InputError, SettingsError, UnknownToolError, shown
-from context_chef.events import Event, FoldDropped, Logger, Observer, ToolBlocked, Unsubscribe
+from context_chef.events import Event, Logger, Observer, ToolBlocked, Unsubscribe
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.payload import Payload
-from context_chef.ir.rows import read_messages, read_system
+from context_chef.ir.rows import read_system
 from context_chef.ir.text import clean_text
 from context_chef.ir.tools import ToolDefinition
-from context_chef.ir.transcript import Transcript
 from context_chef.persistence.backend import StorageBackend
 from context_chef.persistence.memory import Memory
 from context_chef.persistence.memory_config import MemoryConfig
@@ -27,19 +25,17 @@ from context_chef.persistence.offload_config import OffloadConfig
 from context_chef.persistence.offloader import Offloader
 from context_chef.persistence.store import Store
 from context_chef.pipeline.cancellation import check_token
-from context_chef.pipeline.compiler import run_stages
-from context_chef.pipeline.queue import CompileQueue
+from context_chef.pipeline.session import Session
 from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.pipeline.turn import (
     CacheSetting,
-    CompileTurn,
     CompileWatcher,
     DeferredTools,
     TailMode,
     ToolChanges,
     TransformToolResult,
 )
-from context_chef.placement.announcements import Announcement, announced, announcement
+from context_chef.placement.announcements import Announcement, announcement
 from context_chef.placement.dynamic_state import dynamic_state
 from context_chef.placement.guardrails import Guardrails, guardrails
 from context_chef.placement.skills import Skill, SkillLike
@@ -56,7 +52,15 @@ from context_chef.selection.pruner import Pruner, PrunerConfig
 from context_chef.selection.tool_groups import GroupLike
 from context_chef.slots import Handler, Slot
 from context_chef.snapshot import ChefSnapshot
-from context_chef.wiring import ChefOptions, SkillSource, Wiring, settings_of_file
+from context_chef.wiring import (
+    ChefOptions,
+    SkillSource,
+    Wiring,
+    branch,
+    restore_parts,
+    settings_of_file,
+    take_snapshot,
+)
 
 Section = Mapping[str, Any]
 
@@ -101,7 +105,7 @@ class ContextChef:
         **unknown: Any,
     ) -> None:
         options = {key: value for key, value in locals().items() if key not in _NOT_OPTIONS}
-        self._wire(ChefOptions.read({**options, **unknown}))
+        self._wire(Wiring(ChefOptions.read({**options, **unknown})), ChefState())
 
     @classmethod
     def from_settings(
@@ -123,18 +127,11 @@ class ContextChef:
         made = settings_of_file(settings, compression_model=compression_model)
         return cls(**{**made, **parts})
 
-    def _wire(self, options: ChefOptions) -> None:
-        self._wire_up(Wiring(options), ChefState())
-
-    def _wire_up(self, wiring: Wiring, state: ChefState) -> None:
+    def _wire(self, wiring: Wiring, state: ChefState) -> None:
         self._wiring = wiring
         self._parts = wiring.parts
-        self._state = state
-        self._epoch = 0
-        self._changing = threading.RLock()
-        self._queue = CompileQueue()
-        self._dropped: list[FoldDropped] = []
-        self._wiring.use_option_handlers()
+        self._session = Session(wiring.parts, state)
+        wiring.use_option_handlers()
 
     # What the agent knows
 
@@ -143,7 +140,7 @@ class ContextChef:
 
         Raises InputError naming index and field.
         """
-        self._change(system_prompt=read_system(prompt))
+        self._session.change(system_prompt=read_system(prompt))
         return self
 
     def set_history(self, messages: Iterable[MessageLike]) -> ContextChef:
@@ -154,22 +151,7 @@ class ContextChef:
         is kept or changed. Calls by a name that a provider was told instead of a tool's own are
         kept under the tool's own name. Raises InputError naming index and field.
         """
-        read = read_messages(messages)
-        with self._changing:
-            read = self._wiring.own_calls().messages(read)
-            realigned = self._state.transcript.realigned(read)
-            changed_at = realigned.changed_at
-            for fold in realigned.dropped:
-                self._dropped.append(
-                    FoldDropped(window_id=fold.window_id, end=fold.end, changed_at=changed_at or 0)
-                )
-            changes: dict[str, Any] = {"transcript": realigned.transcript}
-            if changed_at is not None:
-                sent = self._state.sent_tails
-                changes["sent_tails"] = tuple(tail for tail in sent if tail.after <= changed_at)
-                anchor = self._state.cache_anchor
-                changes["cache_anchor"] = None if (anchor or 0) >= changed_at else anchor
-            self._change(**changes)
+        self._session.set_history(messages, own=self._wiring.own_calls)
         return self
 
     def append(self, message: MessageLike) -> ContextChef:
@@ -178,23 +160,12 @@ class ContextChef:
 
     def extend(self, messages: Iterable[MessageLike]) -> ContextChef:
         """More messages. Costs what is new. Raises InputError naming index and field."""
-        with self._changing:
-            read = read_messages(messages, start=len(self._state.transcript.items))
-            read = self._wiring.own_calls().messages(read)
-            self._change(transcript=self._state.transcript.extended(read))
+        self._session.extend(messages, own=self._wiring.own_calls)
         return self
 
     def clear_history(self) -> ContextChef:
         """No conversation any more, in a fresh window. Everything else stays."""
-        with self._changing:
-            self._parts.janitor.reset()
-            self._change(
-                transcript=Transcript(),
-                sent_tails=(),
-                cache_anchor=None,
-                new_contexts_done=self._state.new_contexts_requested,
-                handoff_noticed=None,
-            )
+        self._session.clear_history()
         return self
 
     def set_dynamic_state(
@@ -206,44 +177,38 @@ class ContextChef:
         (extra `schema`), a function, or None. Raises InputError naming the field; the state that
         was there then stays.
         """
-        self._change(dynamic_state=dynamic_state(schema, state, placement=placement))
+        self._session.change(dynamic_state=dynamic_state(schema, state, placement=placement))
         return self
 
     def with_guardrails(self, options: Guardrails | Section | None) -> ContextChef:
         """How the answer has to look; None takes it back."""
-        self._change(guardrails=guardrails(options))
+        self._session.change(guardrails=guardrails(options))
         return self
 
     def announce(
         self, id: str, content: str, *, channel: Literal["auto", "system", "user_tail"] = "auto"
     ) -> ContextChef:
         """Say something in every compile until it is retracted. The same id replaces in place."""
-        new = announcement(id, content, channel)
-        with self._changing:
-            self._change(announcements=announced(self._state.announcements, new))
+        self._session.announce(announcement(id, content, channel))
         return self
 
     def retract_announcement(self, id: str) -> bool:
         """Stop saying it. Answers whether it was said."""
-        with self._changing:
-            standing = self._state.announcements
-            kept = tuple(item for item in standing if item.id != id)
-            self._change(announcements=kept)
-        return len(kept) < len(standing)
+        return self._session.retract(id)
 
     def get_announcements(self) -> tuple[Announcement, ...]:
         """What is announced, in the order in which it was."""
-        return self._state.announcements
+        return self._session.state.announcements
 
     @property
     def system_prompt(self) -> tuple[Message, ...]:
         """The instructions as they were set."""
-        return self._state.system_prompt
+        return self._session.state.system_prompt
 
     @property
     def history(self) -> tuple[Message, ...]:
         """What was said, whole; never rewritten."""
-        return self._state.transcript.items
+        return self._session.state.transcript.items
 
     @property
     def window(self) -> tuple[Message, ...]:
@@ -251,7 +216,7 @@ class ContextChef:
 
         Callers who keep the compacted form store this; feeding it back is recognised.
         """
-        return self._state.transcript.window
+        return self._session.state.transcript.window
 
     @property
     def window_id(self) -> str:
@@ -263,24 +228,19 @@ class ContextChef:
     def register_tools(self, tools: Iterable[ToolDefinition | Section]) -> ContextChef:
         """The flat tools, in place of those registered before. Raises ToolError."""
         self._wiring.pruner.register_tools(cast(Any, tools))
-        return self._with_own_calls()
+        self._session.reread(self._wiring.own_calls)
+        return self
 
     def register_namespaces(self, groups: Iterable[GroupLike]) -> ContextChef:
         """Groups of tools that are shown as one tool each. Raises ToolError."""
         self._wiring.pruner.register_namespaces(cast(Any, groups))
-        return self._with_own_calls()
+        self._session.reread(self._wiring.own_calls)
+        return self
 
     def register_toolkits(self, groups: Iterable[GroupLike]) -> ContextChef:
         """Groups of tools that the model loads when it needs them. Raises ToolError."""
         self._wiring.pruner.register_toolkits(cast(Any, groups))
-        return self._with_own_calls()
-
-    def _with_own_calls(self) -> ContextChef:
-        """Calls that were appended before their tools were registered get the tools' names too."""
-        with self._changing:
-            transcript = self._state.transcript.in_words_of(self._wiring.own_calls().messages)
-            if transcript is not self._state.transcript:
-                self._change(transcript=transcript)
+        self._session.reread(self._wiring.own_calls)
         return self
 
     def visible_tools(self) -> tuple[ToolDefinition, ...]:
@@ -405,7 +365,7 @@ class ContextChef:
 
     def report_token_usage(self, tokens: float) -> ContextChef:
         """What the provider counted for the last request; the next budget reading uses it."""
-        self._parts.janitor.report_usage(tokens)
+        self._session.report_usage(tokens)
         return self
 
     def recover(self, error: object) -> bool:
@@ -416,19 +376,17 @@ class ContextChef:
         the answer names are kept, also in snapshots. False: it says something else, or no shorter
         request would help; raise it on.
         """
-        with self._changing:
-            return self._parts.janitor.recover(error)
+        return self._session.recover(error)
 
     def request_new_context(self) -> ContextChef:
         """Close the window in the next compile, whatever room is left."""
-        with self._changing:
-            self._change(new_contexts_requested=self._state.new_contexts_requested + 1)
+        self._session.request_new_context()
         return self
 
     @property
     def new_context_requested(self) -> bool:
         """Whether the next compile closes the window."""
-        return self._state.new_context_requested
+        return self._session.state.new_context_requested
 
     # Taking part
 
@@ -490,99 +448,26 @@ class ContextChef:
         check_token(signal)
         if model is not None:
             model = _model_id(model)
-        with self._changing:
+        session, wiring = self._session, self._wiring
+        with session.changing:
             inputs = CompileInputs(
-                state=msgspec.structs.replace(self._state, skill=self._wiring.skills.active),
-                tools=self._wiring.visible_tools(),
-                tool_repairs=self._wiring.pruner.repairs,
-                toolkit_directory=self._wiring.toolkit_directory(),
+                state=msgspec.structs.replace(session.state, skill=wiring.skills.active),
+                tools=wiring.visible_tools(),
+                tool_repairs=wiring.pruner.repairs,
+                toolkit_directory=wiring.toolkit_directory(),
                 target=target,
                 model=model if model is not None else self._parts.settings.model,
                 signal=signal,
+                revision=session.revision,
+                epoch=session.epoch,
             )
-            epoch = self._epoch
-        return self._compile(inputs, epoch)
+        return session.compile(inputs)
 
     def compile_sync(
         self, target: object = None, *, model: str | None = None, signal: object = None
     ) -> Payload:
         """`compile()` without an event loop. Raises AsyncRequiredError naming a part that waits."""
         return run_sync(self.compile(target, model=model, signal=signal))
-
-    async def _compile(self, inputs: CompileInputs, epoch: int) -> Payload:
-        async with self._queue.turn():
-            await self._tell_dropped_folds()
-            base = self._with_landed(inputs.state)
-            turn = CompileTurn(
-                parts=self._parts,
-                inputs=inputs,
-                publish=lambda turn: self._publish(turn, epoch),
-                base=base,
-                state=base,
-            )
-            await run_stages(turn)
-            return cast(Payload, turn.payload)
-
-    async def _tell_dropped_folds(self) -> None:
-        while self._dropped:
-            await self._parts.emitter.emit(self._dropped.pop(0))
-
-    def _with_landed(self, captured: ChefState) -> ChefState:
-        """The captured inputs with what compiles before this one in the queue have published."""
-        now = self._state
-        items, live = captured.transcript.items, now.transcript.items
-        if live is not items and live[: len(items)] != items:
-            return captured
-        folds = tuple(fold for fold in now.transcript.folds if fold.end <= len(items))
-        return msgspec.structs.replace(
-            captured,
-            transcript=msgspec.structs.replace(captured.transcript, folds=folds),
-            sent_tails=tuple(tail for tail in now.sent_tails if tail.after <= len(items)),
-            sent_prefixes=now.sent_prefixes,
-            sent_requests=now.sent_requests,
-            last_volatile_tokens=now.last_volatile_tokens,
-            cache_anchor=now.cache_anchor,
-            cache_anchor_before=now.cache_anchor_before,
-            handoff_noticed=now.handoff_noticed,
-            new_contexts_done=now.new_contexts_done,
-            new_contexts_tried=now.new_contexts_tried,
-        )
-
-    def _publish(self, turn: CompileTurn, epoch: int) -> None:
-        """What the compile changed, at once, and nothing that the caller changed since."""
-        with self._changing:
-            if epoch != self._epoch:
-                return  # a snapshot was restored meanwhile: this request belongs to another past
-            if turn.janitor_turn is not None:
-                turn.janitor_turn.publish()
-            if turn.sent is not None:
-                turn.parts.janitor.note_sent(turn.sent)
-            self._parts.transforms.keep_current()
-            now, new, base = self._state, turn.state, turn.base
-            transcript, changed_at = now.transcript, None
-            if new.transcript.folds != base.transcript.folds and turn.parts.settings.keep == "chef":
-                rebased = new.transcript.rebased(now.transcript.items)
-                transcript, changed_at = rebased.transcript, rebased.changed_at
-            sent = new.sent_tails if new.sent_tails is not base.sent_tails else now.sent_tails
-            if changed_at is not None:
-                sent = tuple(tail for tail in sent if tail.after <= changed_at)
-            self._state = msgspec.structs.replace(
-                now,
-                transcript=transcript,
-                sent_tails=sent,
-                sent_prefixes=new.sent_prefixes,
-                sent_requests=new.sent_requests,
-                last_volatile_tokens=new.last_volatile_tokens,
-                cache_anchor=new.cache_anchor if changed_at is None else None,
-                cache_anchor_before=new.cache_anchor_before,
-                handoff_noticed=new.handoff_noticed,
-                new_contexts_done=max(now.new_contexts_done, new.new_contexts_done),
-                new_contexts_tried=max(now.new_contexts_tried, new.new_contexts_tried),
-            )
-
-    def _change(self, **changes: Any) -> None:
-        with self._changing:
-            self._state = msgspec.structs.replace(self._state, **changes)
 
     # Snapshots
 
@@ -593,7 +478,7 @@ class ContextChef:
 
         `include` names further namespaces of the store that go with it, such as `notes` and `vfs`.
         """
-        return await self._wiring.snapshot(self._state, label, include)
+        return await take_snapshot(self._wiring, self._session.state, label, include)
 
     def snapshot_sync(
         self, label: str | None = None, *, include: Sequence[str] = ()
@@ -614,12 +499,7 @@ class ContextChef:
                 f"a `ChefSnapshot` is what is restored, not {shown(snapshot)}; read a stored one "
                 "with `ChefSnapshot.from_json()`."
             )
-        async with self._queue.turn():
-            state = await self._wiring.restore(snapshot, skills=skills)
-            with self._changing:
-                self._epoch += 1
-                self._state = state
-                self._dropped.clear()
+        await self._session.restore(lambda: restore_parts(self._wiring, snapshot, skills=skills))
         return self
 
     def restore_sync(
@@ -637,8 +517,8 @@ class ContextChef:
         come along when asked for; targets that were registered always do.
         """
         forked = object.__new__(type(self))
-        state = self._state
-        forked._wire_up(await self._wiring.branch(), state)
+        state = self._session.state
+        forked._wire(await branch(self._wiring), state)
         if handlers:
             forked._parts.slots.adopt(self._parts.slots)
         if observers:

@@ -17,6 +17,7 @@ from context_chef.ir.transcript import Transcript
 from context_chef.persistence.backend import StoredEntry
 from context_chef.persistence.memory_config import MemorySnapshot
 from context_chef.pipeline.binding import SentPrefixes
+from context_chef.pipeline.last_request import LastRequest
 from context_chef.pipeline.sent_request import SentRequest
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.dynamic_state import DynamicState
@@ -61,6 +62,7 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     last_volatile_tokens: float = 0
     cache_anchor: int | None = None
     cache_anchor_before: int | None = None
+    last_request: LastRequest | None = None
     version: int = VERSION
 
     def __post_init__(self) -> None:

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from context_chef import ContextChef, InMemoryBackend, Message, WindowFullError, reset, summarize
+from context_chef import (
+    ContextChef,
+    InMemoryBackend,
+    Message,
+    WindowFullError,
+    anchored,
+    background,
+    chain,
+    clear,
+    reset,
+    summarize,
+)
 from context_chef.testing.doubles import CharacterTokenizer, ScriptedModel
 
 HARD = 9_000
@@ -149,3 +160,47 @@ def test_whoever_wants_it_sends_it_as_it_is() -> None:
     chef.set_history([Message.user("x" * 20_000)])
 
     assert characters_of(chef.compile_sync()) == 20_000
+
+
+def _summary(messages: Any) -> str:
+    return "<summary>It went well.</summary>"
+
+
+STRATEGIES: dict[str, Any] = {
+    "clear": lambda: clear(),
+    "reset": lambda: reset(),
+    "summarize": lambda: summarize(compression_model=_summary),
+    "dropping": lambda: summarize(preserve_ratio=0.4),
+    "anchored": lambda: anchored(compression_model=_summary),
+    "chain": lambda: chain(clear(), reset()),
+    "background": lambda: background(summarize(compression_model=_summary)),
+}
+MODELS = [
+    ("openai", "gpt-4o"),
+    ("openai-responses", "gpt-5.6"),
+    ("anthropic", "claude-sonnet-4-5"),
+    ("anthropic", "claude-opus-5-5"),
+    ("gemini", "gemini-3-pro-preview"),
+]
+
+
+@pytest.mark.parametrize(("target", "model"), MODELS)
+@pytest.mark.parametrize("tail", ["append", "replace"])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_retry_in_a_full_window_is_the_same_request(
+    name: str, tail: Any, target: str, model: str
+) -> None:
+    chef = ContextChef(
+        janitor={"context_window": 200}, overflow={"strategy": STRATEGIES[name]()}, tail=tail
+    )
+    differing: list[int] = []
+    for turn in range(5):
+        chef.set_dynamic_state(None, {"turn": turn, "note": "x" * (turn * 7 % 20)})
+        chef.append(Message.user(f"question {turn} " + "w " * (10 + turn * 13 % 25)))
+        requests = {chef.compile_sync(target, model=model).to_json() for _ in range(3)}
+        if len(requests) > 1:
+            differing.append(turn)
+        chef.append(Message.assistant("answer " + "w " * 15))
+
+    assert differing == []
+    assert chef.window != chef.history

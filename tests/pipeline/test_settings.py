@@ -22,8 +22,8 @@ from context_chef import (
     SettingsError,
     reset,
 )
+from context_chef.compat.options import OLD_OPTIONS
 from context_chef.errors import RenamedWarning
-from context_chef.wiring import OLD_OPTIONS
 
 
 def test_a_bare_chef_warns_about_nothing_and_touches_no_disk(

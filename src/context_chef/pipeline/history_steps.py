@@ -24,6 +24,7 @@ from context_chef.pipeline.tool_changes import inline_tools, plan_tools, with_se
 from context_chef.pipeline.turn import CompileTurn, Offload, ToolResultInfo
 from context_chef.pipeline.window_steps import appends, with_sent_tails
 from context_chef.placement.announcements import HANDOFF_ID, Announcement
+from context_chef.selection import strategy as abilities
 from context_chef.selection.compacted import (
     adopted,
     closed_part,
@@ -187,8 +188,14 @@ async def _transformed(turn: CompileTurn, message: Message, name: str | None) ->
 
 
 async def handoff(turn: CompileTurn) -> None:
-    """Prepare the notice that the window is about to end: once a window, while there is room."""
+    """Prepare the notice that the window is about to end: once a window, while there is room.
+
+    The same request again says no other: the same notice where a tail that was sent stays.
+    """
     janitor = turn.parts.janitor
+    if turn.again is not None:
+        turn.handoff = turn.again.handoff
+        return
     window_id = janitor.lineage.current
     if janitor.handoff is None or turn.server_managed or turn.state.handoff_noticed == window_id:
         return
@@ -220,6 +227,7 @@ async def overflow(turn: CompileTurn) -> None:
                 signal=turn.inputs.signal,
                 emit=turn.emit,
                 standing=standing_of(turn),
+                only_fit=_is_settled(turn),
             )
         except WindowFullError as error:
             raise _itemised(turn, error) from error
@@ -235,6 +243,15 @@ async def overflow(turn: CompileTurn) -> None:
     for handler in parts.slots.handlers(after_overflow):
         await settle(handler(context))
     settle_history(turn)
+
+
+def _is_settled(turn: CompileTurn) -> bool:
+    """Whether the window is already what the strategy made of this very request."""
+    return (
+        turn.again is not None
+        and turn.again.settled
+        and not abilities.pending(turn.parts.janitor.strategy)
+    )
 
 
 async def _served(turn: CompileTurn, overhead: float, *, forced: bool) -> bool:

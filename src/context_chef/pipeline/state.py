@@ -12,6 +12,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
 from context_chef.ir.transcript import Transcript
 from context_chef.pipeline.binding import SentPrefixes
+from context_chef.pipeline.last_request import Asked, LastRequest
 from context_chef.pipeline.sent_request import SentRequest
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.dynamic_state import DynamicState
@@ -48,7 +49,8 @@ class ChefState(msgspec.Struct, frozen=True, kw_only=True):
     """The transcript item behind which the last request's newest breakpoint stood."""
     cache_anchor_before: int | None = None
     """The same of the request before that one."""
-    """By transcript length: where the last request's newest breakpoint stood."""
+    last_request: LastRequest | None = None
+    """The last request, as long as the caller has changed nothing since."""
 
     @property
     def new_context_requested(self) -> bool:
@@ -67,3 +69,17 @@ class CompileInputs(msgspec.Struct, frozen=True, kw_only=True):
     signal: object
     tool_repairs: tuple[Repair, ...] = ()
     """What was mended in the definitions when they were registered."""
+    revision: int = 0
+    """How often the caller had changed what the chef knows."""
+    epoch: int = 0
+    """How often a snapshot had been restored."""
+
+    def asked(self, default_target: object) -> Asked:
+        """What was asked for, for the next call to be compared with."""
+        return Asked(
+            target=self.target if self.target is not None else default_target,
+            model=self.model,
+            tools=self.tools,
+            toolkit_directory=self.toolkit_directory,
+            skill=self.state.skill,
+        )

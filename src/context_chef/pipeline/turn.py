@@ -19,6 +19,7 @@ from context_chef.ir.transcript import Fold, Transcript
 from context_chef.ir.window import Budget, OverflowResult
 from context_chef.persistence.memory import Memory, MemoryArtifacts
 from context_chef.persistence.offload_messages import OffloadedMessages
+from context_chef.pipeline.last_request import LastRequest
 from context_chef.pipeline.sent_request import SentRequest, ToolChange
 from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.placement.announcements import Announcement
@@ -137,6 +138,8 @@ class CompileTurn:
     """The state that the compile began with."""
     state: ChefState
     """The state that will be published: the inputs' state with what this compile changed."""
+    again: LastRequest | None = None
+    """The request that this one repeats: nothing was changed since."""
 
     target_name: str = ""
     window_id: str = ""
