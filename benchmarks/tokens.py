@@ -20,7 +20,7 @@ from typing import Any
 
 from context_chef.ir.message import Message
 from context_chef.ir.text import clean_text
-from context_chef.ir.tokens import estimate_tokens
+from context_chef.ir.tokens import estimate
 from context_chef.selection.counting import MessageCounter
 from context_chef.selection.exact import exact_tokenizer
 
@@ -75,7 +75,7 @@ def accuracy() -> None:
         text = clean_text(text)
         exact = tokenizer.count(text)
         if exact > LEAST_TOKENS:
-            ratios[kind].append((estimate_tokens(text) / exact, name))
+            ratios[kind].append((estimate(text) / exact, name))
     print(f"{'kind':28} {'files':>5} {'least':>7} {'mean':>7} {'most':>7}")
     for kind, found in sorted(ratios.items()):
         figures = [ratio for ratio, _ in found]
@@ -117,7 +117,7 @@ def costs() -> None:
         tokenizer.count(huge)
         exact = _ms(start)
         start = time.perf_counter()
-        estimate_tokens(huge)
+        estimate(huge)
         print(f"1,000,000 {name:10} exact {exact}   estimate {_ms(start)}")
 
 

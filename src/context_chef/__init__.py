@@ -102,6 +102,8 @@ if TYPE_CHECKING:
     from context_chef.ir.rows import flat_row, read_message, read_messages
     from context_chef.ir.tokens import (
         Tokenizer,
+        contract_estimate,
+        contract_estimate_object,
         create_tokenizer_adapter,
         estimate,
         estimate_object,
@@ -184,9 +186,17 @@ if TYPE_CHECKING:
     from context_chef.selection.flatten import flatten_for_compression
     from context_chef.selection.gate import ToolVerdict
     from context_chef.selection.janitor import Janitor
-    from context_chef.selection.janitor_config import HandoffConfig, JanitorConfig, OverflowConfig
+    from context_chef.selection.janitor_config import (
+        CompressionOptions,
+        HandoffConfig,
+        JanitorConfig,
+        OverflowConfig,
+    )
     from context_chef.selection.overflow_errors import ContextOverflow, read_overflow_error
     from context_chef.selection.pool import (
+        CompressTuning,
+        JanitorPool,
+        JanitorPoolConfig,
         SessionPool,
         create_janitor_pool,
         dedupe_construction_warnings,
@@ -268,6 +278,15 @@ _HOME = {
     "InvariantBroken": "events",
     "Janitor": "selection.janitor",
     "JanitorConfig": "selection.janitor_config",
+    "JanitorPool": "selection.pool",
+    "JanitorPoolConfig": "selection.pool",
+    "CompressTuning": "selection.pool",
+    "CompressionCheck": "selection.summary",
+    "CompressionOptions": "selection.janitor_config",
+    "BeforeCompress": "selection.overflow_pass",
+    "CompressDetails": "selection.overflow_pass",
+    "contract_estimate": "ir.tokens",
+    "contract_estimate_object": "ir.tokens",
     "LEGACY_VOCABULARY": "prompts.vocabulary",
     "ListedEntry": "persistence",
     "LoadedSkills": "placement.skill_files",
@@ -489,6 +508,15 @@ __all__ = [
     "InvariantBroken",
     "Janitor",
     "JanitorConfig",
+    "JanitorPool",
+    "JanitorPoolConfig",
+    "CompressTuning",
+    "CompressionCheck",
+    "CompressionOptions",
+    "BeforeCompress",
+    "CompressDetails",
+    "contract_estimate",
+    "contract_estimate_object",
     "LEGACY_VOCABULARY",
     "ListedEntry",
     "LoadedSkills",

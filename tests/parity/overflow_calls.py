@@ -15,10 +15,10 @@ from context_chef import (
     anthropic_server_context_management,
     compact_history,
     compact_messages,
+    contract_estimate,
+    contract_estimate_object,
     create_tokenizer_adapter,
     ensure_valid_history,
-    estimate,
-    estimate_object,
     flat_row,
     flatten_for_compression,
     format_compact_summary,
@@ -44,11 +44,11 @@ async def _group_into_turns(args: dict[str, Any], world: World) -> Any:
 
 
 async def _estimate(args: dict[str, Any], world: World) -> Any:
-    return [estimate(text) for text in args["texts"]]
+    return [contract_estimate(text) for text in args["texts"]]
 
 
 async def _estimate_object(args: dict[str, Any], world: World) -> Any:
-    return [estimate_object(value) for value in args["values"]]
+    return [contract_estimate_object(value) for value in args["values"]]
 
 
 async def _tokenizer_adapter(args: dict[str, Any], world: World) -> Any:

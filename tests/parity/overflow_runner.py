@@ -386,9 +386,9 @@ def _pool_options(config: dict[str, Any], world: World) -> dict[str, Any]:
     if options.get("tokenizer") is not None:
         options["tokenizer"] = tokenizer(options["tokenizer"])
     else:
-        from context_chef import estimate_object
+        from context_chef import contract_estimate_object
 
-        options["estimate"] = estimate_object
+        options["estimate"] = contract_estimate_object
     overflow = world.overflow(options.get("overflow") or {})
     options["overflow"] = {**overflow, **REFERENCE_OVERFLOW}
     if options.get("on_before_compress") is not None:

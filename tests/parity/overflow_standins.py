@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import context_chef
-from context_chef import Message, OverflowInput, OverflowResult, estimate_object, flat_row
+from context_chef import Message, OverflowInput, OverflowResult, contract_estimate_object, flat_row
 from context_chef.ir.tokens import utf16_length
 from tests.parity.overflow_masks import OverflowMasks
 
@@ -261,7 +261,7 @@ class World:
         if made.get("tokenizer") is not None:
             made["tokenizer"] = tokenizer(made["tokenizer"])
         else:
-            made["estimate"] = estimate_object
+            made["estimate"] = contract_estimate_object
         for name, make in (
             ("on_before_compress", self.before_hook),
             ("on_compress", self.sink),

@@ -134,7 +134,8 @@ class Session:
         )
         self.chef.set_system_prompt("You are an assistant. " * 5)
         self.chef.use("before-adapt", self._maybe_fail)
-        self.model.window = lambda: self.chef.window
+        # What an emergency cut stands for is still the summariser's to see.
+        self.model.window = lambda: self.chef.snapshot_sync().transcript.settled.window
 
     def _maybe_fail(self, context: Any) -> None:
         if self.failing:

@@ -12,7 +12,7 @@ from tests.shared_data import DATA, needs_data
 
 from context_chef import Message, SettingsError, resolve_tokenizer
 from context_chef.ir.blocks import Inline, Media, Opaque, PlainText, Url
-from context_chef.ir.tokens import estimate_tokens, utf16_length
+from context_chef.ir.tokens import estimate, utf16_length
 from context_chef.ir.tools import ToolDefinition
 from context_chef.selection import (
     MessageCounter,
@@ -34,7 +34,7 @@ def test_names_count_exactly_and_offline(name: str) -> None:
 @pytest.mark.parametrize("text", [*CONTROL_WORDS, "\ud800 lone", "a\x00b", "x" * 1_000_000])
 def test_any_text_is_counted(text: str) -> None:
     assert exact_tokenizer("o200k_base").count(text) > 0
-    assert estimate_tokens(text) > 0
+    assert estimate(text) > 0
 
 
 def test_counting_can_stop_early() -> None:
@@ -171,7 +171,7 @@ GENERATED = {
 def test_the_estimate_is_never_below_and_at_most_a_third_above(kind: str) -> None:
     exact = exact_tokenizer("o200k_base").count(GENERATED[kind])
 
-    assert exact <= estimate_tokens(GENERATED[kind]) <= exact * 1.35
+    assert exact <= estimate(GENERATED[kind]) <= exact * 1.35
 
 
 @needs_data
@@ -181,7 +181,7 @@ def test_the_estimate_holds_for_every_real_tool_output() -> None:
         text = file.read_text(encoding="utf-8", errors="replace")
         exact = tokenizer.count(text)
         if file.name != "index.json" and exact > 200:
-            assert exact <= estimate_tokens(text) <= exact * 1.35, file.name
+            assert exact <= estimate(text) <= exact * 1.35, file.name
 
 
 @needs_data

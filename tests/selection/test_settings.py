@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_chef import SettingsError, background, chain, clear, server, summarize
+from context_chef import ContextChef, SettingsError, background, chain, clear, server, summarize
 from context_chef.selection import HandoffConfig, Janitor, JanitorConfig, OverflowConfig
 from context_chef.testing.doubles import RecordingLogger, ScriptedModel
 
@@ -90,3 +90,16 @@ def test_options_beside_an_explicit_strategy_are_named() -> None:
 
     [warning] = log.warnings
     assert "`compression_model`, `min_shrink_ratio`" in warning
+
+
+@pytest.mark.parametrize(
+    "figure", [float("inf"), float("nan"), -1, -0.5, True, "5", None, 10**16, 1e300]
+)
+def test_usage_that_is_no_number_of_tokens_is_refused_with_the_value(figure: Any) -> None:
+    chef = ContextChef()
+
+    with pytest.raises(SettingsError, match="a finite number") as refused:
+        chef.report_token_usage(figure)
+
+    assert repr(figure) in str(refused.value)
+    assert chef.report_token_usage(0) is chef

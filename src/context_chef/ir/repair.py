@@ -18,7 +18,8 @@ from context_chef.ir.blocks import (
 )
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import thaw
-from context_chef.ir.message import Message
+from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.rows import as_messages
 
 # The model reads these two. `prompts/repair.py` lists them with the others; they stand here because
 # messages know no wording.
@@ -59,7 +60,7 @@ class Placed(NamedTuple):
     message: Message
 
 
-def ensure_valid_history(messages: Sequence[Message]) -> RepairedHistory:
+def ensure_valid_history(messages: Sequence[MessageLike]) -> RepairedHistory:
     """The same history, mended where no provider would take it. Nothing is changed in place.
 
     Results stand directly behind the message that called, in call order: late ones are moved back,
@@ -70,7 +71,7 @@ def ensure_valid_history(messages: Sequence[Message]) -> RepairedHistory:
     history comes back equal, with no repairs.
     """
     repairs: list[Repair] = []
-    placed = [Placed(at, message) for at, message in enumerate(messages)]
+    placed = [Placed(at, message) for at, message in enumerate(as_messages(messages))]
     paired = pair_results(placed, repairs, keep_unnamed=True)
     mended = [entry.message for entry in paired]
     first = next((i for i, message in enumerate(mended) if message.role != "system"), None)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from context_chef.ir.message import Message
+from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.rows import as_messages
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -16,12 +17,13 @@ class Turn(msgspec.Struct, frozen=True):
     end: int
 
 
-def group_into_turns(history: Sequence[Message]) -> list[Turn]:
+def group_into_turns(history: Sequence[MessageLike]) -> list[Turn]:
     """Cover a history with turns, without gaps.
 
     An assistant message with calls and the tool messages right behind it are one turn; every other
     message is a turn of its own.
     """
+    history = as_messages(history)
     turns: list[Turn] = []
     start = 0
     while start < len(history):

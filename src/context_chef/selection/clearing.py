@@ -10,7 +10,8 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import msgspec
 
 from context_chef.ir.blocks import Block, RedactedThinking, Text, Thinking
-from context_chef.ir.message import Message
+from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.rows import as_messages
 from context_chef.ir.turns import pinned_indexes
 from context_chef.prompts.compaction import trim
 from context_chef.prompts.overflow import cleared_tool_result, is_cleared
@@ -34,8 +35,11 @@ class ToolResultClearing(msgspec.Struct, frozen=True, kw_only=True):
     """Never results of these tools."""
 
 
-def compact_messages(history: Sequence[Message], *, clear: Iterable[ClearTarget]) -> list[Message]:
+def compact_messages(
+    history: Sequence[MessageLike], *, clear: Iterable[ClearTarget]
+) -> list[Message]:
     """A new list in which `clear` says what is emptied; untouched messages are the same objects.
+    Plain dicts are read.
 
     - `"tool-result"`, `ToolResultClearing` or an equal mapping: results become a fixed stub.
     - `"thinking"`: assistants lose their thinking; signatures on text and calls stay.
@@ -45,7 +49,7 @@ def compact_messages(history: Sequence[Message], *, clear: Iterable[ClearTarget]
     earlier one. Targets that are not known are left out.
     """
     results, thinking, tags = _read_targets(clear)
-    messages = list(history)
+    messages = list(as_messages(history))
     pinned = pinned_indexes(messages)
     if results is not None:
         for index in clearable_results(messages, results, pinned=pinned):

@@ -22,7 +22,7 @@ from context_chef.ir.blocks import (
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
-from context_chef.ir.tokens import Tokenizer, estimate_tokens
+from context_chef.ir.tokens import Tokenizer, estimate
 from context_chef.ir.tools import ToolDefinition
 from context_chef.selection.exact import exact_tokenizer, from_tiktoken
 from context_chef.selection.media_cost import media_tokens
@@ -75,7 +75,7 @@ class MessageCounter:
     ) -> None:
         self.measured = tokenizer is not None
         self.calibrates = True
-        self._count: Callable[[str], int] = tokenizer.count if tokenizer else estimate_tokens
+        self._count: Callable[[str], int] = tokenizer.count if tokenizer else estimate
         self._provider: Provider | None = provider
         self._counts = _PerObject()
         self._last: tuple[tuple[Message, ...], int] = ((), 0)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from context_chef.bridge import run_sync, settle
 from context_chef.errors import SettingsError
-from context_chef.ir.message import Message
+from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.repair import ensure_valid_history
+from context_chef.ir.rows import as_messages
 from context_chef.ir.turns import group_into_turns, pinned_indexes
 from context_chef.prompts.compaction import compaction_instruction, read_summary
 from context_chef.selection.flatten import for_summary
 from context_chef.selection.janitor_config import CompressionModel
 from context_chef.selection.summary_message import render_summary_message
+
+M = TypeVar("M", bound=MessageLike)
 
 
 class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +30,8 @@ class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
     to_keep: tuple[Message, ...]
 
 
-def plan_compaction(history: Sequence[Message], *, keep_recent_turns: float) -> CompactionPlan:
-    """Cut a history before its newest `keep_recent_turns` turns.
+def plan_compaction(history: Sequence[MessageLike], *, keep_recent_turns: float) -> CompactionPlan:
+    """Cut a history, of messages or plain dicts, before its newest `keep_recent_turns` turns.
 
     The history is mended first, so that no call is without a result. System messages are taken
     out, in order. Pinned turns of the old part move to the front of what is kept.
@@ -37,7 +40,7 @@ def plan_compaction(history: Sequence[Message], *, keep_recent_turns: float) -> 
         raise SettingsError(f"`keep_recent_turns` is a number, not {keep_recent_turns!r}.")
     if math.isnan(keep_recent_turns):
         raise SettingsError("`keep_recent_turns` is a number, not NaN.")
-    mended = ensure_valid_history(history).messages
+    mended = ensure_valid_history(as_messages(history)).messages
     system = tuple(message for message in mended if message.role == "system")
     rest = tuple(message for message in mended if message.role != "system")
     turns = group_into_turns(rest)
@@ -53,7 +56,7 @@ def plan_compaction(history: Sequence[Message], *, keep_recent_turns: float) -> 
 
 
 async def summarize_history(
-    messages: Sequence[Message],
+    messages: Sequence[MessageLike],
     compress: CompressionModel,
     *,
     custom_compression_instructions: str | None = None,
@@ -61,7 +64,7 @@ async def summarize_history(
     compression_guidelines: Sequence[str] = (),
     base_instruction: str | None = None,
 ) -> str:
-    """The summary of some messages; empty when there is none, or nothing to summarise.
+    """The summary of messages or plain dicts; empty when there is none, or nothing to summarise.
 
     What the model raises reaches the caller. Nothing is judged but that the answer is complete: one
     that is blank, or cut off inside a tag, is no summary.
@@ -73,13 +76,13 @@ async def summarize_history(
         guidelines=compression_guidelines,
         extra=custom_compression_instructions,
     )
-    shown = for_summary(messages, stub_threshold=tool_result_stub_threshold)
+    shown = for_summary(as_messages(messages), stub_threshold=tool_result_stub_threshold)
     answer: Any = await settle(compress([*shown, Message.user(instruction)]))
     return (read_summary(answer) if isinstance(answer, str) else None) or ""
 
 
 async def compact_history(
-    history: Sequence[Message],
+    history: Sequence[M],
     compress: CompressionModel,
     *,
     keep_recent_turns: float,
@@ -87,11 +90,12 @@ async def compact_history(
     tool_result_stub_threshold: int | None = None,
     compression_guidelines: Sequence[str] = (),
     base_instruction: str | None = None,
-) -> Sequence[Message]:
+) -> Sequence[M | Message]:
     """The history with its old turns replaced by a summary, for the caller to store.
 
-    System messages come first, then the summary, then what is kept. The very object that was given
-    comes back when nothing is old enough, or the summary is blank.
+    Takes messages and plain dicts, and answers messages: system messages first, then the summary,
+    then what is kept. The very object that was given comes back when nothing is old enough, or the
+    summary is blank.
     """
     plan = plan_compaction(history, keep_recent_turns=keep_recent_turns)
     if not plan.to_summarize:
@@ -110,19 +114,19 @@ async def compact_history(
 
 
 def summarize_history_sync(
-    messages: Sequence[Message], compress: CompressionModel, **options: Any
+    messages: Sequence[MessageLike], compress: CompressionModel, **options: Any
 ) -> str:
     """`summarize_history` for a model that is not async."""
     return run_sync(summarize_history(messages, compress, **options))
 
 
 def compact_history_sync(
-    history: Sequence[Message],
+    history: Sequence[M],
     compress: CompressionModel,
     *,
     keep_recent_turns: float,
     **options: Any,
-) -> Sequence[Message]:
+) -> Sequence[M | Message]:
     """`compact_history` for a model that is not async."""
     return run_sync(
         compact_history(history, compress, keep_recent_turns=keep_recent_turns, **options)

@@ -6,7 +6,8 @@ from collections.abc import Container, Sequence
 from typing import Final
 
 from context_chef.ir.blocks import Media
-from context_chef.ir.message import Message
+from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.rows import as_messages
 from context_chef.ir.tokens import utf16_length
 from context_chef.prompts.overflow import (
     attachment_line,
@@ -44,13 +45,13 @@ def tool_names(messages: Sequence[Message]) -> dict[str, str]:
     return {call.id: call.name for message in messages for call in message.tool_calls}
 
 
-def flatten_for_compression(messages: Sequence[Message]) -> list[Message]:
+def flatten_for_compression(messages: Sequence[MessageLike]) -> list[Message]:
     """Plain role-and-text messages, for a model that is given no tools.
 
     Results become user text that says when one failed, calls become lines behind the assistant's
     text. Only role and text survive.
     """
-    return [_flat(message) for message in messages]
+    return [_flat(message) for message in as_messages(messages)]
 
 
 def _shown(message: Message, names: dict[str, str], threshold: int | None) -> Message:

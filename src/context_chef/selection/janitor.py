@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -18,7 +18,8 @@ from context_chef.errors import SettingsError
 from context_chef.events import Event
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
-from context_chef.ir.message import Message
+from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.rows import as_messages
 from context_chef.ir.tools import ToolDefinition
 from context_chef.ir.window import Budget, OverflowResult, WindowLineage
 from context_chef.prompts.handoff import render_handoff_notice
@@ -48,6 +49,7 @@ from context_chef.selection.trigger import Gauge, check_usage
 from context_chef.selection.warning_log import log_of
 
 Emit = Callable[[Event], Awaitable[object]]
+M = TypeVar("M", bound=MessageLike)
 
 _PAID_ANSWERS: Final = 256
 _UNTOLD: Final = 8
@@ -333,7 +335,7 @@ class Janitor:
 
     async def begin(
         self,
-        history: Sequence[Message],
+        history: Sequence[MessageLike],
         *,
         overhead: float = 0,
         forced: bool = False,
@@ -356,7 +358,7 @@ class Janitor:
             self._parts,
             self.strategy,
             self.state,
-            history=tuple(history),
+            history=tuple(as_messages(history)),
             overhead=overhead,
             forced=forced,
             signal=signal,
@@ -376,7 +378,7 @@ class Janitor:
 
     async def overflow(
         self,
-        history: Sequence[Message],
+        history: Sequence[MessageLike],
         *,
         overhead: float = 0,
         forced: bool = False,
@@ -391,23 +393,25 @@ class Janitor:
         )
         return turn.result
 
-    def overflow_sync(self, history: Sequence[Message], **options: Any) -> OverflowResult:
+    def overflow_sync(self, history: Sequence[MessageLike], **options: Any) -> OverflowResult:
         """`overflow` where no part has to wait."""
         return run_sync(self.overflow(history, **options))
 
     async def compress(
-        self, history: Sequence[Message], *, forced: bool = False, overhead: float = 0
-    ) -> Sequence[Message]:
+        self, history: Sequence[M], *, forced: bool = False, overhead: float = 0
+    ) -> Sequence[M | Message]:
         """The history after a pass; the very object that was given when nothing changed."""
-        before = tuple(history)
+        before = tuple(as_messages(history))
         result = await self.overflow(before, forced=forced, overhead=overhead)
         return history if result.history is before or result.history == before else result.history
 
-    def compress_sync(self, history: Sequence[Message], **options: Any) -> Sequence[Message]:
+    def compress_sync(self, history: Sequence[M], **options: Any) -> Sequence[M | Message]:
         """`compress` where no part has to wait."""
         return run_sync(self.compress(history, **options))
 
-    def compact(self, history: Sequence[Message], *, clear: Iterable[ClearTarget]) -> list[Message]:
+    def compact(
+        self, history: Sequence[MessageLike], *, clear: Iterable[ClearTarget]
+    ) -> list[Message]:
         """`compact_messages`: mechanical clearing, no model, no state."""
         return compact_messages(history, clear=clear)
 

@@ -41,8 +41,10 @@ SERVER_AND_MODEL: Final = (
     "used only on targets other than Anthropic."
 )
 NO_COMPRESSION_MODEL: Final = (
-    "No `compression_model` was given: when history overflows, its oldest part is dropped, and a "
-    "marker stands for it. Give one, or choose a strategy such as reset()."
+    "No `compression_model` was given: when history overflows, everything in front of {kept} leaves "
+    "the window without a summary, and a marker stands for it. Give one, keep more with "
+    "`preserve_ratio` or `preserve_recent_messages`, or choose a strategy such as chain(clear(), "
+    "reset())."
 )
 VFS_NEEDS_CHEF: Final = (
     "`archive='vfs'` needs a ContextChef, whose store holds the spans; this janitor archives "
@@ -77,7 +79,7 @@ def resolve_overflow_strategy(
         return server(managed.get("server"), fallback=strategy)
     bounded = math.isfinite(config.context_window)
     if bounded and config.compression_model is None and config.tokenizer is None:
-        warn(NO_COMPRESSION_MODEL)
+        warn(NO_COMPRESSION_MODEL.replace("{kept}", _kept(config)))
     return strategy
 
 
@@ -89,6 +91,14 @@ def _from_options(config: JanitorConfig) -> OverflowStrategy:
     kind = Anchored if config.compression_mode == "incremental-anchored" else Summarize
     strategy: OverflowStrategy = kind(options=options)
     return background(strategy) if config.compression_scheduling == "background" else strategy
+
+
+def _kept(config: JanitorConfig) -> str:
+    """What stays when the span is dropped, in words."""
+    if config.preserve_ratio is not None:
+        return f"the newest {config.preserve_ratio:.0%} of the trigger"
+    turns = config.preserve_recent_messages or 1
+    return "the newest turn" if turns == 1 else f"the newest {turns} turns"
 
 
 def _server_management(management: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

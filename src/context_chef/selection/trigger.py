@@ -14,7 +14,7 @@ from context_chef.selection.janitor_config import JanitorConfig
 from context_chef.selection.learnt import Learnt
 
 _MOST: Final = 10**15
-"""No request has more tokens."""
+"""No request has more tokens; what is no number is in no range."""
 
 _PLAUSIBLE: Final = (0.5, 2.5)
 """A report outside these shares of our count was of another request: it corrects nothing."""
@@ -88,15 +88,10 @@ class Gauge:
 
 def check_usage(tokens: object) -> float:
     """A reported figure. Raises SettingsError for what cannot be one."""
-    if (
-        isinstance(tokens, bool)
-        or not isinstance(tokens, (int, float))
-        or math.isnan(tokens if isinstance(tokens, float) else 0)
-        or tokens < 0
-        or (isinstance(tokens, int) and tokens > _MOST)
-    ):
+    if isinstance(tokens, bool) or not isinstance(tokens, (int, float)) or not 0 <= tokens <= _MOST:
         raise SettingsError(
-            f"Reported usage is the number of tokens of the last request, not {shown(tokens)}."
+            "Reported usage is the number of tokens of the last request, a finite number of 0 or "
+            f"more, not {shown(tokens)}."
         )
     return tokens
 
