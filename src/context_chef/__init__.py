@@ -193,6 +193,7 @@ if TYPE_CHECKING:
         OverflowConfig,
     )
     from context_chef.selection.overflow_errors import ContextOverflow, read_overflow_error
+    from context_chef.selection.overflow_pass import BeforeCompress, CompressDetails
     from context_chef.selection.pool import (
         CompressTuning,
         JanitorPool,
@@ -208,6 +209,7 @@ if TYPE_CHECKING:
     from context_chef.selection.server import anthropic_server_context_management, server
     from context_chef.selection.strategy import OverflowStrategy
     from context_chef.selection.summarize import summarize
+    from context_chef.selection.summary import CompressionCheck
     from context_chef.selection.summary_message import render_summary_message
     from context_chef.selection.tool_groups import ToolGroup
     from context_chef.selection.tool_selector import select_tools, select_tools_sync

@@ -41,8 +41,8 @@ SERVER_AND_MODEL: Final = (
     "used only on targets other than Anthropic."
 )
 NO_COMPRESSION_MODEL: Final = (
-    "No `compression_model` was given: when history overflows, everything in front of {kept} leaves "
-    "the window without a summary, and a marker stands for it. Give one, keep more with "
+    "No `compression_model` was given: when history overflows, everything in front of {kept} "
+    "leaves the window without a summary, and a marker stands for it. Give one, keep more with "
     "`preserve_ratio` or `preserve_recent_messages`, or choose a strategy such as chain(clear(), "
     "reset())."
 )
