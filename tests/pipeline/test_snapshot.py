@@ -111,3 +111,38 @@ async def test_a_snapshot_has_the_same_bytes_after_it_was_stored() -> None:
     assert ChefSnapshot.from_json(kept).to_json() == kept
     other = await make().restore(ChefSnapshot.from_json(kept), skills="snapshot")
     assert (await other.snapshot()).to_json() == kept
+
+
+async def test_a_paid_summary_that_reached_no_window_is_part_of_the_snapshot() -> None:
+    asked: list[int] = []
+
+    def model(messages: object) -> str:
+        asked.append(1)
+        return f"<summary>answer {len(asked)}</summary>"
+
+    def chef() -> ContextChef:
+        return ContextChef(
+            janitor={"context_window": 10_000, "trigger_ratio": 0.1, "tokenizer": characters,
+                     "compression_model": model},
+            clock=lambda: 1_700_000_000_000,
+        )  # fmt: skip
+
+    first = chef().set_history(history(4))
+
+    def fails(context: object) -> None:
+        raise OSError("the disk is full")
+
+    off = first.use("after-adapt", fails)
+    with pytest.raises(OSError, match="disk"):
+        await first.compile("openai")
+    off()
+    snapshot = ChefSnapshot.from_json((await first.snapshot()).to_json())
+
+    second = await chef().restore(snapshot)
+    there, here = await second.compile("openai"), await first.compile("openai")
+
+    assert asked == [1]
+    assert "answer 1" in there.to_json().decode()
+    assert "answer 1" in here.to_json().decode()
+    assert b"answer 1" in (await second.snapshot()).to_json()  # in the window now
+    assert "paid" not in (await second.snapshot()).janitor

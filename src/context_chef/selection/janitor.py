@@ -18,6 +18,7 @@ from context_chef.errors import SettingsError
 from context_chef.events import Event
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import as_messages
 from context_chef.ir.tools import ToolDefinition
@@ -502,6 +503,8 @@ class Janitor:
             }
         if state.sent is not None:
             snapshot["counted"] = state.sent.tokens
+        if paid := {key: answer for key, answer in self._paid.items() if isinstance(answer, str)}:
+            snapshot["paid"] = paid  # calls that are under way are no data
         return snapshot
 
     def restore_state(self, snapshot: Mapping[str, Any]) -> None:
@@ -533,6 +536,7 @@ class Janitor:
                 sent=None if (counted := read("counted")) is None else Sent(tokens=counted),
             )
         )
+        self._paid.update(msgspec.convert(thaw(read("paid") or {}), dict[str, str]))
         strategy = read("strategy")
         if strategy is None and read("anchor_doc") is not None:
             strategy = {"anchor_doc": read("anchor_doc")}
