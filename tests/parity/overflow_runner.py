@@ -206,7 +206,7 @@ class ChefSession:
 
     async def _snapshot(self, step: dict[str, Any]) -> dict[str, Any]:
         snapshot = self._snapshots[step["as"]] = await self.chef.snapshot()
-        ours = ("breaker_opened_at", "calibration", "counted", "learnt")
+        ours = ("breaker_opened_at", "calibration", "counted", "learnt", "paid")
         janitor = {key: value for key, value in snapshot.janitor.items() if key not in ours}
         seen: dict[str, Any] = {"janitor": msgspec.to_builtins(janitor)}
         if snapshot.handoff_noticed is not None:

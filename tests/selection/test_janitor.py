@@ -76,8 +76,11 @@ def test_nothing_changes_until_the_turn_is_published() -> None:
     turn = run_sync(janitor.begin(TALK))
 
     assert turn.result.changed
-    assert json.dumps(janitor.snapshot_state()) == before
+    state = janitor.snapshot_state()
+    assert list(state.pop("paid").values()) == ["S"]  # it is paid for, published or not
+    assert json.dumps(state) == before
     turn.publish()
+    assert "paid" not in janitor.snapshot_state()
     assert janitor.lineage == turn.lineage
     assert janitor.snapshot_state()["external_token_usage"] is None
 
