@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import cast
 
 from context_chef.cli.compiling import add_compile_command
+from context_chef.cli.replaying import add_replay_command
 from context_chef.cli.store import add_store_commands
 from context_chef.errors import ContextChefError
 
@@ -20,6 +21,7 @@ _EPILOG = """\
 examples:
   context-chef compile session.json --target anthropic --model claude-sonnet-4-5 --out payload.json
   cat body.json | context-chef compile - --target gemini --report
+  context-chef replay session.jsonl --window 32k --html report.html
   context-chef store search "error E1234" --store .context/context.db"""
 
 
@@ -34,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_compile_command(commands)
+    add_replay_command(commands)
     add_store_commands(commands)
     options = parser.parse_args(arguments)
     run = cast(Callable[[argparse.Namespace], int], options.func)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -54,3 +54,33 @@ def progress(message: str) -> Generator[None]:
         return
     with errors.status(message):
         yield
+
+
+def plain_table(
+    out: Console, title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]
+) -> None:
+    """The same as aligned text without lines or colours, as wide as it has to be."""
+    cells = [[name for name, _ in columns], *rows]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
+    out.print(f"\n{title}", markup=False, soft_wrap=True)
+    for row in cells:
+        padded = [
+            cell.rjust(width) if numeric else cell.ljust(width)
+            for cell, width, (_, numeric) in zip(row, widths, columns, strict=True)
+        ]
+        out.print("  ".join(padded).rstrip(), markup=False, soft_wrap=True)
+
+
+@contextmanager
+def counting(message: str) -> Generator[Callable[[int, int], object]]:
+    """A bar on stderr, moved by what is yielded: how many are done, of how many."""
+    errors = console(sys.stderr)
+    if not errors.is_terminal:
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(message), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task(message, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

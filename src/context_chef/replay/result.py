@@ -109,7 +109,7 @@ class ReplayedRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     number: int
     """From 1."""
-    at: float = 0
+    at: float = 0.0
     """Seconds since the session began."""
     messages: int = 0
     """How many messages had been said by then."""
@@ -130,9 +130,9 @@ class ReplayedRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     uncached: int = 0
     output: int = 0
     """Tokens of the recorded answer."""
-    cost: float = 0
+    cost: float = 0.0
     """Money for this request and the summariser calls it made, in the price list's currency."""
-    summarizer_cost: float = 0
+    summarizer_cost: float = 0.0
     """The part of `cost` that went to the summariser."""
     folds: tuple[FoldRecord, ...] = ()
     repairs: tuple[MendedPlace, ...] = ()
@@ -203,8 +203,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cache_written: int = 0
     uncached: int = 0
     output: int = 0
-    cost: float = 0
-    summarizer_cost: float = 0
+    cost: float = 0.0
+    summarizer_cost: float = 0.0
     busts: int = 0
     rebilled: int = 0
     repairs: int = 0
@@ -334,8 +334,8 @@ def added_up(requests: Sequence[ReplayedRequest], **more: Any) -> Totals:
         cache_written=sum(r.cache_written for r in requests),
         uncached=sum(r.uncached for r in requests),
         output=sum(r.output for r in requests),
-        cost=sum(r.cost for r in requests),
-        summarizer_cost=sum(r.summarizer_cost for r in requests),
+        cost=sum((r.cost for r in requests), 0.0),
+        summarizer_cost=sum((r.summarizer_cost for r in requests), 0.0),
         busts=sum(len(r.busts) for r in requests),
         rebilled=sum(bust.rebilled for r in requests for bust in r.busts),
         repairs=sum(len(r.repairs) for r in requests),

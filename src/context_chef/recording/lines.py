@@ -1,0 +1,66 @@
+"""A file of lines that is only ever grown: one line, one write, torn tails cut off on opening."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+_PRIVATE_FILE: Final = 0o600
+_PRIVATE_FOLDER: Final = 0o700
+_CHUNK: Final = 65_536
+
+
+class LineFile:
+    """Appends lines to a file of its own. Not safe between threads by itself.
+
+    A new file is readable by its owner only. A line that a crash tore is cut off when the file is
+    opened again; what stands before it stays.
+    """
+
+    def __init__(self, path: Path, *, durable: bool) -> None:
+        self._durable = durable
+        path.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file = os.open(path, flags, _PRIVATE_FILE)
+        try:
+            self.torn = self._cut_torn_tail()
+        except OSError:
+            os.close(self._file)
+            raise
+
+    def append(self, line: bytes) -> None:
+        """Put a line behind the others, all of it or nothing. Raises OSError."""
+        size = os.fstat(self._file).st_size
+        rest = memoryview(line + b"\n")
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError:
+            os.ftruncate(self._file, size)
+            raise
+        if self._durable:
+            os.fsync(self._file)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file >= 0:
+            file, self._file = self._file, -1
+            os.close(file)
+
+    def _cut_torn_tail(self) -> int:
+        """Cut off what stands behind the last line end; answers how many bytes that were."""
+        size = os.fstat(self._file).st_size
+        end = size
+        while end > 0:
+            start = max(0, end - _CHUNK)
+            os.lseek(self._file, start, os.SEEK_SET)
+            part = os.read(self._file, end - start)
+            found = part.rfind(b"\n")
+            if found >= 0:
+                end = start + found + 1
+                break
+            end = start
+        if end < size:
+            os.ftruncate(self._file, end)
+        return size - end

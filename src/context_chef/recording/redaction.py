@@ -1,0 +1,114 @@
+"""Takes out of a row what must not reach a disk: secrets, names, whatever the caller says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from context_chef.errors import SettingsError, shown
+
+Redact: TypeAlias = Callable[[str], str] | Iterable[str | re.Pattern[str]]
+"""A function from text to text, or regular expressions of what becomes `[redacted]`."""
+
+REDACTED: Final = "[redacted]"
+
+_STRUCTURE: Final = frozenset({"role", "type", "kind", "placement", "channel", "mediaType"})
+"""Keys whose values are words of the format, not of anybody."""
+_JSON_TEXT: Final = frozenset({"arguments", "partial_json"})
+"""Keys whose values are JSON in text: what is inside counts decoded as well."""
+
+
+def redaction(redact: Redact | None) -> Callable[[str], str] | None:
+    """One function of what was given. Raises SettingsError for what is no redaction."""
+    if redact is None:
+        return None
+    if callable(redact):
+        return redact
+    if isinstance(redact, (str, bytes)):
+        raise SettingsError(
+            f"`redact` is a function or a list of patterns, not the single text {redact!r}; put it "
+            "in a list."
+        )
+    patterns: list[re.Pattern[str]] = []
+    for pattern in redact:
+        try:
+            patterns.append(re.compile(pattern))
+        except (re.error, TypeError) as error:
+            raise SettingsError(
+                f"`redact` holds {shown(pattern)}, which is no regular expression: {error}."
+            ) from error
+
+    def replace(text: str) -> str:
+        for pattern in patterns:
+            text = pattern.sub(REDACTED, text)
+        return text
+
+    return replace
+
+
+def redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    """The same data with every text of it redacted, keys of mappings included.
+
+    Only the words of the format itself (roles, kinds of blocks) stay as they are. Raises TypeError
+    when `redact` answers no text.
+    """
+    return _walk(value, redact, structural=False, json_text=False)
+
+
+def _walk(value: Any, redact: Callable[[str], str], *, structural: bool, json_text: bool) -> Any:
+    if isinstance(value, str):
+        if structural:
+            return value
+        return _json_text(value, redact) if json_text else _text(value, redact)
+    if isinstance(value, Mapping):
+        return {
+            key if key in _KNOWN_KEYS else _text(key, redact): _walk(
+                item, redact, structural=key in _STRUCTURE, json_text=key in _JSON_TEXT
+            )
+            for key, item in cast(Mapping[str, Any], value).items()
+        }
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return [
+            _walk(item, redact, structural=False, json_text=json_text)
+            for item in cast(Sequence[Any], value)
+        ]
+    return value
+
+
+def _text(text: str, redact: Callable[[str], str]) -> str:
+    answer: Any = redact(text)
+    if not isinstance(answer, str):
+        raise TypeError(f"`redact` answered {shown(answer)} where a text was expected")
+    return answer
+
+
+def _json_text(text: str, redact: Callable[[str], str]) -> str:
+    """JSON in a text: decoded values are redacted too, since escapes hide what a pattern looks for.
+
+    Where nothing has to go the text stays as it is, to the character.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return _text(text, redact)
+    inside = _walk(value, redact, structural=False, json_text=False)
+    if inside != value:
+        text = json.dumps(inside, ensure_ascii=False)
+    return _text(text, redact)
+
+
+_KNOWN_KEYS: Final = frozenset(
+    {
+        "context_chef", "kind", "version", "at", "name", "session", "number", "keep", "messages",
+        "system", "tools", "state", "target", "model", "request", "response", "usage", "role",
+        "content", "tool_calls", "tool_call_id", "attachments", "thinking", "blocks", "extra",
+        "native", "id", "type", "function", "arguments", "description", "parameters", "signature",
+        "input_schema", "properties", "required", "items", "enum", "text", "data", "mediaType",
+        "is_error", "pinned", "announcements", "dynamic_state", "guardrails", "skill", "injected",
+        "value", "placement", "channel", "tokens", "window", "limit", "folds", "size", "digest",
+        "choices", "message", "output", "candidates", "parts",
+    }
+)  # fmt: skip
+"""Keys of the format, which nobody's secret can be."""
