@@ -44,22 +44,23 @@ def summarize(messages: Any) -> str:
 
 def make(**settings: Any) -> ContextChef:
     """The chef of this property: the same settings on both sides, as a host's program has them."""
-    return ContextChef(
-        janitor={"context_window": 12_000, "trigger_ratio": 0.3, "tokenizer": count},
-        overflow=OverflowConfig(
+    ours: dict[str, Any] = {
+        "janitor": {"context_window": 12_000, "trigger_ratio": 0.3, "tokenizer": count},
+        "overflow": OverflowConfig(
             strategy=chain(anchored(compression_model=summarize), reset()),
             archive="vfs",
             handoff=HandoffConfig(budget_tokens=300),
         ),
-        store=InMemoryBackend(),
-        memory=MemoryConfig(default_ttl={"turns": 40}),
-        vfs={"automatic": True, "threshold": 900},
-        tools="unified",
-        tool_changes="inline",
-        new_window_id=lambda: "window",  # a restored chef opens the next one as the first would
-        clock=lambda: 1_700_000_000_000,
-        **settings,
-    )
+        "store": InMemoryBackend(),
+        "memory": MemoryConfig(default_ttl={"turns": 40}),
+        "vfs": {"automatic": True, "threshold": 900},
+        "tools": "unified",
+        "tool_changes": "inline",
+        # A restored chef opens the next window as the first would.
+        "new_window_id": lambda: "window",
+        "clock": lambda: 1_700_000_000_000,
+    }
+    return ContextChef(**{**ours, **settings})
 
 
 def compiled(chef: ContextChef, target: str) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -14,9 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_chef import ChefSnapshot, ContextChef, Message, ToolError
+from context_chef import (
+    ChefSnapshot,
+    ContextChef,
+    MemoryConfig,
+    Message,
+    OverflowConfig,
+    ToolError,
+    anchored,
+    chain,
+    clear,
+    reset,
+    server,
+)
+from context_chef import summarize as summarizing
 from tests.histories import histories, odd_tool_names, tool_names, words
-from tests.properties.restore_worker import TARGETS, answer, compiled, make
+from tests.properties.restore_worker import TARGETS, answer, compiled, make, summarize
 from tests.shared_data import ROOT
 
 NAMES = st.sampled_from(["10", "9", "b", "a", "z"])
@@ -172,3 +185,68 @@ def test_a_restored_session_gives_the_same_bytes_in_a_fresh_process(
         assert compiled(chef.fork_sync(), target) == there[target], target
     assert answer(data.decode()) == there
     assert ChefSnapshot.from_json(data) == snapshot
+
+
+def often_down(messages: Any) -> str:
+    """A summariser that fails for some conversations, always for the same ones."""
+    summary = summarize(messages)
+    if int(summary.removeprefix("<summary>")[:1], 16) < 6:
+        raise OSError("the model is down")
+    return summary
+
+
+STRATEGIES = {
+    "reset": reset,
+    "summarize": lambda: summarizing(compression_model=summarize),
+    "summarize, often down": lambda: summarizing(compression_model=often_down),
+    "anchored, often down": lambda: anchored(compression_model=often_down),
+    "chain": lambda: chain(clear(), summarizing(compression_model=often_down), reset()),
+    "server": lambda: server(fallback=reset()),
+}
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> Callable[[], dict[str, Any]]:
+    """Settings that change what a session keeps between compiles, made anew for each chef."""
+    strategy = STRATEGIES[draw(st.sampled_from(list(STRATEGIES)))]
+    keep = draw(st.sampled_from(["chef", "caller"]))
+    ttl = draw(st.integers(1, 4))
+    chosen = {
+        "tail": draw(st.sampled_from(["auto", "append", "replace"])),
+        "cache": draw(st.sampled_from([None, "auto"])),
+        "tool_changes": draw(st.sampled_from(["report", "inline"])),
+        "tools": draw(st.sampled_from(["legacy", "unified"])),
+        "skill_placement": draw(st.sampled_from(["after_system", "tail"])),
+        "deferred_tools": draw(st.sampled_from(["send", "omit"])),
+    }
+    return lambda: {
+        **chosen,
+        "janitor": {"context_window": 3_000, "trigger_ratio": 0.5, "tokenizer": len},
+        "overflow": OverflowConfig(strategy=strategy(), archive="vfs", keep=keep),
+        "memory": MemoryConfig(default_ttl={"turns": ttl}),
+    }
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(configurations(), sessions(), sessions())
+def test_a_restored_session_goes_on_as_the_first_one_does(
+    configured: Callable[[], dict[str, Any]],
+    before: list[tuple[str, Any]],
+    after: list[tuple[str, Any]],
+) -> None:
+    first = make(**configured()).set_system_prompt("Rules.")
+    play(first, before)
+    data = first.snapshot_sync(include=["notes", "vfs", "archive"]).to_json()
+
+    second = make(**configured())
+    second.restore_sync(ChefSnapshot.from_json(data), skills="snapshot")
+
+    assert second.snapshot_sync(include=["notes", "vfs", "archive"]).to_json() == data
+    for step, target in zip([*after, *after], [*TARGETS] * 7, strict=False):
+        assert compiled(first, target) == compiled(second, target), (step, target)
+        play(first, [step])
+        play(second, [step])

@@ -11,7 +11,7 @@ from context_chef.prompts.xml import escape_attribute, fence
 BASE_DIR_LINE: Final = "Base directory for this skill: {dir}"
 ARGUMENTS_LINE: Final = "ARGUMENTS: {args}"
 
-_LOOKS_LIKE_AN_ENTRY: Final = re.compile(r"(?<=\n)(?=[ \t]*-(?:\s|$))")
+_LOOKS_LIKE_AN_ENTRY: Final = re.compile(r"(?<=[\n\r\v\f\x85\u2028\u2029])(?=[ \t]*-(?:\s|$))")
 
 
 def skill_block(name: str, instructions: str) -> str:
