@@ -170,8 +170,7 @@ class World:
         memory = config.get("memory", {})
         if memory is not None:
             settings["memory"] = self.memory(memory)
-        if config.get("vfs") is not None:
-            settings["vfs"] = self.vfs(config["vfs"])
+        settings["vfs"] = self.vfs(config.get("vfs") or {})
         settings["context_tool"] = self.context_tool(config, store)
         if "pruner" in config:
             settings["pruner"] = dict(config["pruner"])
@@ -246,7 +245,8 @@ class World:
         return MemoryConfig(**options)
 
     def vfs(self, spec: Mapping[str, Any]) -> OffloadConfig:
-        options = {key: value for key, value in spec.items() if value is not None}
+        options: dict[str, Any] = {"only_if_shorter": False}
+        options |= {key: value for key, value in spec.items() if value is not None}
         if "store" in options:
             options["store"] = self.store(options["store"])
         if "adapter" in options:

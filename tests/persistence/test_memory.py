@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from context_chef import ContextChef
 from context_chef.errors import AddressError, CorruptStoreError, InputError, SettingsError
 from context_chef.events import MemoryChanged, MemoryExpired
 from context_chef.persistence import (
@@ -446,3 +450,93 @@ async def test_an_emoji_in_two_halves_is_put_together(tmp_path) -> None:  # type
         assert await facts.get("pair") == "x😀y"
         assert await facts.get("half") == "ok \ufffd end"
         (await facts.compile_artifacts()).block.encode()
+
+
+@pytest.mark.parametrize("kind", [FileSystemBackend, SQLiteBackend])
+async def test_a_damaged_entry_is_named_in_the_report_and_in_one_warning(
+    kind: type, tmp_path: Path
+) -> None:
+    store = kind(tmp_path / "store")
+    chef = ContextChef(store=store, memory={}, logger=(log := Log()))
+    await chef.get_memory().set("good", "v")
+    await chef.get_memory().set("bad", "v")
+    if kind is FileSystemBackend:
+        (tmp_path / "store" / "memory" / "bad").write_bytes(b'{"content":')
+    else:
+        with closing(sqlite3.connect(tmp_path / "store")) as db:
+            db.execute("UPDATE entries SET meta = 'no json' WHERE path = 'bad'")
+            db.commit()
+
+    for _ in range(2):
+        payload = await chef.compile("openai")
+        assert [(d.code, d.where) for d in payload.report.diagnostics] == [
+            ("memory-unreadable", "memory['bad']")
+        ]
+        assert payload.meta.injected_memory_keys == ("good",)
+    assert len([warning for warning in log.warnings if "'bad'" in warning]) == 1
+
+
+async def test_an_entry_that_somebody_made_a_link_is_named_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text('{"content":"theirs","meta":{}}')
+    facts = memory(FileSystemBackend(tmp_path / "store"))
+    await facts.set("good", "v")
+    (tmp_path / "store" / "memory" / "link").symlink_to(tmp_path / "secret")
+
+    artifacts = await facts.compile_artifacts()
+
+    assert artifacts.injected_keys == ("good",)
+    assert [failure.key for failure in artifacts.failures] == ["link"]
+
+
+async def test_memory_that_cannot_be_reached_never_fails_a_compile(tmp_path: Path) -> None:
+    """A link in place of the whole folder is not followed, and costs the memory block only."""
+    (tmp_path / "elsewhere").mkdir()
+    chef = ContextChef(
+        store=FileSystemBackend(tmp_path / "store"), memory={}, logger=(log := Log())
+    )
+    chef.set_history([{"role": "user", "content": "hi"}])
+    await chef.get_memory().set("k", "v", ttl=3)
+    await chef.compile("openai")
+    folder = tmp_path / "store" / "memory"
+    folder.rename(tmp_path / "kept")
+    folder.symlink_to(tmp_path / "elsewhere")
+
+    for _ in range(2):
+        payload = await chef.compile("openai")
+        assert [d.code for d in payload.report.diagnostics] == ["memory-unreadable"]
+        assert "link" in payload.report.diagnostics[0].message
+        assert payload.meta.injected_memory_keys == ()
+    assert len([warning for warning in log.warnings if "cannot be read" in warning]) == 1
+
+    folder.unlink()
+    (tmp_path / "kept").rename(folder)
+    assert (
+        await chef.compile("openai")
+    ).meta.injected_memory_keys == ()  # its three turns are over
+    assert [warning for warning in log.warnings if "survive" in warning] == []
+
+
+async def test_an_expired_entry_that_cannot_be_deleted_never_fails_a_compile() -> None:
+    class ReadOnly(InMemoryBackend):
+        broken = False
+
+        def write(self, ns: str, path: str, entry: StoredEntry) -> None:
+            if self.broken:
+                raise OSError("read-only")
+            super().write(ns, path, entry)
+
+        def compare_and_swap(self, ns: str, path: str, expected: Any, new: Any) -> bool:
+            if self.broken:
+                raise OSError("read-only")
+            return super().compare_and_swap(ns, path, expected, new)
+
+    log, backend = Log(), ReadOnly()
+    facts = memory(backend, log=log)
+    await facts.set("short", "v", ttl=1)
+    await facts.set("long", "v", ttl=4)
+    backend.broken = True
+
+    assert [await compiled(facts) for _ in range(3)] == [("short", "long"), ("long",), ("long",)]
+    backend.broken = False
+    assert [await compiled(facts) for _ in range(2)] == [("long",), ()]
+    assert len(log.warnings) == 2  # the entry that stays, and the count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from context_chef.errors import (
     CorruptStoreError,
+    InputError,
     SettingsError,
     VFSCleanupNotSupportedError,
 )
@@ -31,10 +33,11 @@ LINES = "\n".join(f"row {n}" for n in range(1, 31))
 
 
 def offloader(backend: object = None, **config: object) -> Offloader:
+    """Offloads texts of a few characters, since a marker is put whatever it costs."""
     clock = Clock()
     return Offloader(
         backend or InMemoryBackend(clock=clock),  # type: ignore[arg-type]
-        OffloadConfig(**{"threshold": 10, **config}),  # type: ignore[arg-type]
+        OffloadConfig(**{"threshold": 10, "only_if_shorter": False, **config}),  # type: ignore[arg-type]
         clock=clock,
     )
 
@@ -52,6 +55,33 @@ def test_nothing_goes_when_head_and_tail_would_show_it_all() -> None:
     assert not offloader().offload_sync("x" * 2000).is_offloaded
     assert not offloader().offload_sync("x" * 200, head_chars=100, tail_chars=100).is_offloaded
     assert offloader().offload_sync("x" * 200, head_chars=100, tail_chars=99).is_offloaded
+
+
+@pytest.mark.parametrize("size", range(100, 1200, 50))
+def test_offloading_never_makes_a_text_longer_and_says_why_it_stays(size: int) -> None:
+    store = Store(InMemoryBackend())
+    result = Offloader(store, OffloadConfig(threshold=50)).offload_sync("x" * size, tail_chars=40)
+
+    assert len(result.content) <= size
+    if not result.is_offloaded:
+        assert result.content == "x" * size
+        assert result.reason == "its marker would be no shorter than the text itself"
+        assert store.namespace("vfs").list_sync() == []
+    assert result.is_offloaded == (size > 270)
+
+
+@pytest.mark.parametrize("content", [None, 5, b"bytes", ["x" * 9000], float("nan")])
+def test_only_text_is_offloaded(content: Any) -> None:
+    for offload in (offloader().offload_sync, offloader().keep_sync):
+        with pytest.raises(InputError, match="what is offloaded is text"):
+            offload(content)
+
+
+@pytest.mark.parametrize("name", ["threshold", "head_chars", "tail_chars"])
+@pytest.mark.parametrize("value", ["5", 1.5, True, [], float("nan")])
+def test_numbers_of_a_call_are_whole(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=name):
+        offloader().offload_sync("x" * 9000, **{name: value})
 
 
 def test_cuts_are_at_line_ends_and_the_users_blanks_stay() -> None:
@@ -188,7 +218,9 @@ def test_a_kept_line_cannot_close_the_marker() -> None:
 
 def test_the_marker_says_how_to_get_the_rest() -> None:
     unified = Offloader(
-        InMemoryBackend(), OffloadConfig(threshold=10), vocabulary=UNIFIED_VOCABULARY
+        InMemoryBackend(),
+        OffloadConfig(threshold=10, only_if_shorter=False),
+        vocabulary=UNIFIED_VOCABULARY,
     ).offload_sync(LINES, tail_chars=0)
     legacy = offloader().offload_sync(LINES, tail_chars=0)
 

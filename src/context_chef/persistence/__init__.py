@@ -14,6 +14,7 @@ from context_chef.persistence.backend import (
     Clock,
     HasPhysicalPath,
     ListedEntry,
+    ReadEntries,
     SearchHit,
     StorageBackend,
     StoredEntry,
@@ -29,7 +30,12 @@ from context_chef.persistence.file_system import FileSystemBackend
 from context_chef.persistence.in_memory import InMemoryBackend
 from context_chef.persistence.layouts import FLAT_VFS_LAYOUTS, FileSystemLayout, FileTimes
 from context_chef.persistence.memory import Memory
-from context_chef.persistence.memory_config import MemoryArtifacts, MemoryConfig, MemorySnapshot
+from context_chef.persistence.memory_config import (
+    MemoryArtifacts,
+    MemoryConfig,
+    MemoryFailure,
+    MemorySnapshot,
+)
 from context_chef.persistence.memory_entry import MemoryEntry
 from context_chef.persistence.namespace import NamespaceView, PutResult
 from context_chef.persistence.offload_config import OffloadConfig, ToolOffload
@@ -74,6 +80,7 @@ __all__ = [
     "MemoryArtifacts",
     "MemoryConfig",
     "MemoryEntry",
+    "MemoryFailure",
     "MemorySnapshot",
     "NamespaceView",
     "OffloadConfig",
@@ -83,6 +90,7 @@ __all__ = [
     "OffloadedMessages",
     "Offloader",
     "PutResult",
+    "ReadEntries",
     "SQLiteBackend",
     "SearchHit",
     "StorageBackend",

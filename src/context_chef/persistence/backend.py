@@ -45,6 +45,16 @@ class ListedEntry(msgspec.Struct, frozen=True, kw_only=True):
     meta: Mapping[str, Any] = {}
 
 
+class ReadEntries(dict[str, StoredEntry]):
+    """What `read_all` may answer to say what it left out: `damaged` is path to reason."""
+
+    def __init__(
+        self, entries: Mapping[str, StoredEntry] = {}, *, damaged: Mapping[str, str] = {}
+    ) -> None:
+        super().__init__(entries)
+        self.damaged = dict(damaged)
+
+
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     """One answer of a search, best first."""
 
@@ -107,7 +117,10 @@ class CanSearch(Protocol):
 
 @runtime_checkable
 class CanReadAll(Protocol):
-    """Reads a whole namespace at once, in the order of `list`. Damaged entries are left out."""
+    """Reads a whole namespace at once, in the order of `list`.
+
+    Damaged entries are left out; answering `ReadEntries` says which they are.
+    """
 
     def read_all(
         self, ns: str, prefix: str = "", /

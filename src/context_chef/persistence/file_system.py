@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
@@ -16,6 +16,7 @@ from context_chef.persistence.address import check_namespace, check_path
 from context_chef.persistence.backend import (
     Clock,
     ListedEntry,
+    ReadEntries,
     SearchHit,
     StoredEntry,
     appended,
@@ -130,9 +131,11 @@ class FileSystemBackend:
                     listed.append(ListedEntry(path=path, meta=meta))
         return listed
 
-    def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+    def read_all(self, ns: str, prefix: str = "") -> ReadEntries:
         """Path to entry of everything below `prefix`, in the order of `list`; copies."""
-        return {path: copy_entry(entry) for path, entry in self._load(ns, prefix).items()}
+        loaded = self._load(ns, prefix)
+        copies = {path: copy_entry(entry) for path, entry in loaded.items()}
+        return ReadEntries(copies, damaged=loaded.damaged)
 
     def exists(self, ns: str, path: str) -> bool:
         """Whether an entry is there; also true for a folder of entries."""
@@ -309,13 +312,13 @@ class FileSystemBackend:
             return True
         return False
 
-    def _load(self, ns: str, prefix: str) -> dict[str, StoredEntry]:
+    def _load(self, ns: str, prefix: str) -> ReadEntries:
         """Every readable entry; files that did not change since the last time are not read."""
         before = self._cache.get(ns, {})
-        entries: dict[str, StoredEntry] = {}
+        entries = ReadEntries()
         cached: dict[str, _Cached] = {}
         with self._opened(ns) as tree:
-            for path, place in self._files(tree, ns, prefix):
+            for path, place in self._files(tree, ns, prefix, links=True):
                 facts = place.directory.facts(place.name)
                 if facts is None:
                     continue
@@ -324,21 +327,26 @@ class FileSystemBackend:
                 if known is not None and known.mark == mark:
                     entries[path], cached[path] = known.entry, known
                     continue
-                with suppress(CorruptStoreError, AddressError):
+                try:
                     entry = self._load_place(place, ns, path)
-                    if entry is not None:
-                        entries[path] = entry
-                        if mark.is_settled():
-                            cached[path] = _Cached(mark, entry)
+                except (CorruptStoreError, AddressError) as error:
+                    entries.damaged[path] = str(error)
+                    continue
+                if entry is not None:
+                    entries[path] = entry
+                    if mark.is_settled():
+                        cached[path] = _Cached(mark, entry)
         # Reading a part must not throw away what is known of the rest.
         self._cache[ns] = {**before, **cached} if prefix else cached
         return entries
 
-    def _files(self, tree: FileTree | None, ns: str, prefix: str) -> Iterator[tuple[str, Place]]:
+    def _files(
+        self, tree: FileTree | None, ns: str, prefix: str, *, links: bool = False
+    ) -> Iterator[tuple[str, Place]]:
         layout = self._layout(ns)
         if tree is None:
             return
-        for file, place in tree.files(prefix if layout.decode is None else ""):
+        for file, place in tree.files(prefix if layout.decode is None else "", links=links):
             path = layout.path_of(file)
             if path is not None and path.startswith(prefix):
                 yield path, place

@@ -54,9 +54,12 @@ class FileTree:
             directory = self._make_folder(directory, segment)
         return self._free_name(directory, segments[-1])
 
-    def files(self, prefix: str = "") -> Iterator[tuple[str, Place]]:
-        """Every file with its path, segment by segment in code-point order."""
-        yield from self._files(self._base, "", prefix)
+    def files(self, prefix: str = "", *, links: bool = False) -> Iterator[tuple[str, Place]]:
+        """Every file with its path, segment by segment in code-point order.
+
+        With `links`, also what has a file's place and is none, so that it can be named.
+        """
+        yield from self._files(self._base, "", prefix, links)
 
     def folders(self) -> list[str]:
         """The folders at the top, by what their names stand for."""
@@ -147,11 +150,13 @@ class FileTree:
         inner = self._descend(directory, names[:-1])
         return inner is not None and inner.holds_exactly(names[-1])
 
-    def _files(self, directory: Directory, above: str, prefix: str) -> Iterator[tuple[str, Place]]:
+    def _files(
+        self, directory: Directory, above: str, prefix: str, links: bool
+    ) -> Iterator[tuple[str, Place]]:
         seen: set[str] = set()
         with ExitStack() as opened:
             for segment, place, is_folder in sorted(
-                _members(directory, (), opened), key=lambda member: (member[0], member[2])
+                _members(directory, (), opened, links), key=lambda member: (member[0], member[2])
             ):
                 path = above + segment
                 if not is_folder:
@@ -166,7 +171,7 @@ class FileTree:
                 folder = place.directory.folder(place.name)
                 if folder is not None:
                     with folder:
-                        yield from self._files(folder, path, prefix)
+                        yield from self._files(folder, path, prefix, links)
 
 
 def _remove_matching(directory: Directory, pattern: re.Pattern[str]) -> int:
@@ -189,17 +194,17 @@ def _spellings(segment: str, *, folder: bool) -> Iterator[tuple[str, ...]]:
 
 
 def _members(
-    directory: Directory, pieces: tuple[str, ...], opened: ExitStack
+    directory: Directory, pieces: tuple[str, ...], opened: ExitStack, links: bool = False
 ) -> Iterator[tuple[str, Place, bool]]:
     """The segments that a directory holds, those with long names put together."""
     for name, is_folder, is_file in directory.names():
-        if not (is_folder or is_file) or (name.startswith(".") and not pieces):
+        if not (is_folder or is_file or links) or (name.startswith(".") and not pieces):
             continue
         if is_folder and is_piece(name):
             folder = directory.folder(name)
             if folder is not None:
                 opened.enter_context(folder)
-                yield from _members(folder, (*pieces, name), opened)
+                yield from _members(folder, (*pieces, name), opened, links)
             continue
         segment = segment_of((*pieces, name), folder=is_folder)
         if segment is not None and name != LOCK_NAME:

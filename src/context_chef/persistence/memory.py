@@ -16,6 +16,7 @@ from context_chef.persistence.memory_config import (
     HookErrors,
     MemoryArtifacts,
     MemoryConfig,
+    MemoryFailure,
     MemorySnapshot,
     Refusal,
 )
@@ -278,8 +279,12 @@ class Memory:
     # Lifetimes and compiles
 
     async def compile_artifacts(self) -> MemoryArtifacts:
-        """Read memory once and render it. Changes nothing: that is what `commit` is for."""
-        live, expired = await self._lifetimes.split(await self._scan.entries())
+        """Read memory once and render it. Changes nothing: that is what `commit` is for.
+
+        What the store cannot read is left out and named in `failures`, never raised.
+        """
+        entries, failures = await self._scan.tolerant()
+        live, expired = await self._lifetimes.split(entries)
         shown = await self._select(live)
         keys = tuple(entry.key for entry in shown)
         xml = wording.join_entries([self._scan.rendered(entry) for entry in shown])
@@ -289,18 +294,30 @@ class Memory:
             block=self.vocabulary.memory_block(xml, keys=keys, allowed=self.config.allowed_keys),
             injected_keys=keys,
             expired=tuple(expired),
-            shared_turns=live_by_turns(live),
+            # What could not be read may live by turns as well.
+            shared_turns=live_by_turns(live) or (bool(failures) and await self._turns.is_kept()),
+            failures=tuple(failures),
         )
 
     async def commit(self, artifacts: MemoryArtifacts) -> tuple[str, ...]:
         """Make what a compile found happen: entries expire, then the turn counter advances.
 
-        Answers the keys that went. An entry that was rewritten in between stays. When a hook
-        raises, nothing further expires and the turn is not spent: after `on_memory_expired` its
-        entry stays as well, after `on_memory_changed` it is gone already.
+        Answers the keys that went. An entry that was rewritten in between stays, and so does one
+        that the store cannot delete now: it is absent all the same, and tried again next time,
+        with its hook. When a hook raises, nothing further expires and the turn is not spent: after
+        `on_memory_expired` its entry stays as well, after `on_memory_changed` it is gone already.
         """
-        gone = [entry.key for entry in artifacts.expired if await self._lifetimes.expire(entry)]
-        await self._turns.advance(shared=artifacts.shared_turns)
+        gone: list[str] = []
+        kept = artifacts.shared_turns
+        for entry in artifacts.expired:
+            failed: list[Exception] = []
+            if await self._lifetimes.expire(entry, on_store_error=failed.append):
+                gone.append(entry.key)
+            for error in failed:
+                kept = kept or entry.expires_at_turn is not None
+                why = f"has expired and cannot be deleted ({error})"
+                self._scan.warn(MemoryFailure(key=entry.key, reason=why))
+        await self._turns.advance(shared=kept)
         return tuple(gone)
 
     async def sweep_expired(self) -> list[str]:

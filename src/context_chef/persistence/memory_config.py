@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 
 from context_chef.bridge import MaybeAwaitable
-from context_chef.errors import ContextChefError, SettingsError
+from context_chef.errors import ContextChefError, SettingsError, shown
 from context_chef.events import MemoryChanged
 from context_chef.persistence.backend import StorageBackend, StoredEntry
 from context_chef.persistence.memory_entry import TTL, MemoryEntry, check_key, check_ttl
@@ -76,6 +76,20 @@ def _checked_keys(keys: Any) -> tuple[str, ...]:
     return tuple(cast("Sequence[str]", keys))
 
 
+class MemoryFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Something of memory that could not be read, and so is not shown."""
+
+    key: str | None
+    """None when it was everything."""
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """The whole sentence."""
+        what = "Memory" if self.key is None else f"Memory entry {shown(self.key)}"
+        return f"{what} {self.reason}; what is stored is left as it is."
+
+
 class MemoryArtifacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a compile needs of memory. Nothing has happened yet: `commit` makes it happen."""
 
@@ -89,6 +103,8 @@ class MemoryArtifacts(msgspec.Struct, frozen=True, kw_only=True):
     """What will expire with `commit`, in store order."""
     shared_turns: bool = False
     """Whether an entry that stays lives by turns."""
+    failures: tuple[MemoryFailure, ...] = ()
+    """What could not be read, and so is not shown."""
 
     @property
     def expired_keys(self) -> tuple[str, ...]:

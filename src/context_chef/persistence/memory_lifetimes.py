@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from context_chef.errors import AsyncRequiredError
 from context_chef.events import MemoryChanged
 from context_chef.persistence.backend import Clock, StoredEntry
 from context_chef.persistence.memory_entry import MemoryEntry, read_entry
@@ -40,8 +41,13 @@ class Lifetimes:
             (expired if entry.expired(now=now, turn=turn) else live).append(entry)
         return live, expired
 
-    async def expire(self, entry: MemoryEntry) -> bool:
-        """Hook, event, deletion, then the notice of it. False when it was rewritten meanwhile."""
+    async def expire(
+        self, entry: MemoryEntry, *, on_store_error: Callable[[Exception], object] | None = None
+    ) -> bool:
+        """Hook, event, deletion, then the notice of it. False when it was rewritten meanwhile.
+
+        False as well when the store cannot delete it, where `on_store_error` takes the error.
+        """
         await self._hooks.expires(entry)
         gone = False
 
@@ -50,7 +56,15 @@ class Lifetimes:
             gone = before is not None and read_entry(entry.key, before)[0] == entry
             return None if gone else before
 
-        await self._view.update(entry.key, change)
+        try:
+            await self._view.update(entry.key, change)
+        except AsyncRequiredError:
+            raise
+        except Exception as error:
+            if on_store_error is None:
+                raise
+            on_store_error(error)
+            return False
         if gone:
             await self._hooks.changed(
                 MemoryChanged(type="expire", key=entry.key, value=None, old_value=entry.value)

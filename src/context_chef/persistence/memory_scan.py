@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from context_chef.errors import AsyncRequiredError
 from context_chef.events import Logger
 from context_chef.persistence.backend import Clock, StoredEntry, copy_meta
+from context_chef.persistence.memory_config import MemoryFailure
 from context_chef.persistence.memory_entry import MemoryEntry, check_key, read_entry
 from context_chef.persistence.memory_order import in_shown_order
 from context_chef.persistence.namespace import NamespaceView
@@ -15,6 +16,13 @@ from context_chef.prompts.memory import render_entry
 
 _SETTLED_MS: Final = 2_000
 """A change this recent may hide behind an equal time stamp, so the entry is read again."""
+
+
+class Scanned(NamedTuple):
+    """Every readable entry, in the order in which memory is shown, and what is missing there."""
+
+    entries: list[MemoryEntry]
+    failures: list[MemoryFailure]
 
 
 class MemoryScan:
@@ -32,15 +40,22 @@ class MemoryScan:
         self._known: dict[str, tuple[Mapping[str, Any], StoredEntry]] = {}
         self._parsed: dict[str, tuple[StoredEntry, MemoryEntry]] = {}
         self._rendered: dict[str, tuple[MemoryEntry, str]] = {}
-        self._warned: set[tuple[str, str]] = set()
+        self._warned: set[MemoryFailure] = set()
 
     async def entries(self) -> list[MemoryEntry]:
-        """Every readable entry, in the order in which memory is shown."""
-        stored = in_shown_order(await self._stored())
-        self._parsed = {key: kept for key, kept in self._parsed.items() if key in stored}
-        self._rendered = {key: kept for key, kept in self._rendered.items() if key in stored}
-        found = [self._entry(key, entry) for key, entry in stored.items()]
-        return [entry for entry in found if entry is not None]
+        """Every readable entry. Raises what the backend raises when not even a listing works."""
+        return (await self._scan()).entries
+
+    async def tolerant(self) -> Scanned:
+        """The same for a compile, which never fails for it: then nothing is there, and is said."""
+        try:
+            return await self._scan()
+        except AsyncRequiredError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a request without memory beats no request
+            failure = MemoryFailure(key=None, reason=f"cannot be read ({error})")
+            self.warn(failure)
+            return Scanned([], [failure])
 
     def rendered(self, entry: MemoryEntry) -> str:
         """The entry as text, made once for as long as it stays the same."""
@@ -54,14 +69,38 @@ class MemoryScan:
         self._known.clear()
         self._parsed.clear()
 
-    async def _stored(self) -> Mapping[str, StoredEntry]:
+    def warn(self, failure: MemoryFailure) -> None:
+        """Log it, each one once."""
+        if failure not in self._warned:
+            self._warned.add(failure)
+            self._logger.warning(failure.message)
+
+    async def _scan(self) -> Scanned:
+        failures: list[MemoryFailure] = []
+        stored = in_shown_order(await self._stored(failures))
+        self._parsed = {key: kept for key, kept in self._parsed.items() if key in stored}
+        self._rendered = {key: kept for key, kept in self._rendered.items() if key in stored}
+        found = [self._entry(key, entry, failures) for key, entry in stored.items()]
+        for failure in failures:
+            self.warn(failure)
+        return Scanned([entry for entry in found if entry is not None], failures)
+
+    async def _stored(self, failures: list[MemoryFailure]) -> Mapping[str, StoredEntry]:
         if self._view.supports("read_all"):
             try:
-                return await self._view.entries()
+                whole = await self._view.entries()
             except AsyncRequiredError:
                 raise
             except Exception as error:  # noqa: BLE001 - as in _read(): one entry may be the cause
-                self._warn("", f"could not all be read at once ({error})")
+                self.warn(
+                    MemoryFailure(key=None, reason=f"could not all be read at once ({error})")
+                )
+            else:
+                failures += [
+                    MemoryFailure(key=key, reason=f"cannot be read ({why})")
+                    for key, why in whole.damaged.items()
+                ]
+                return whole
         listed = await self._view.list()
         recent = self._clock() - _SETTLED_MS
         known: dict[str, tuple[Mapping[str, Any], StoredEntry]] = {}
@@ -76,22 +115,24 @@ class MemoryScan:
             ):
                 known[item.path] = before
                 continue
-            entry = await self._read(item.path)
+            entry = await self._read(item.path, failures)
             if entry is not None:
                 known[item.path] = (copy_meta(item.meta), entry)
         self._known = known
         return {path: entry for path, (_, entry) in known.items()}
 
-    async def _read(self, path: str) -> StoredEntry | None:
+    async def _read(self, path: str, failures: list[MemoryFailure]) -> StoredEntry | None:
         try:
             return await self._view.get(path, touch=False)
         except AsyncRequiredError:
             raise
         except Exception as error:  # noqa: BLE001 - one bad entry must not cost the others
-            self._warn(path, f"cannot be read ({error})")
+            failures.append(MemoryFailure(key=path, reason=f"cannot be read ({error})"))
             return None
 
-    def _entry(self, key: str, stored: StoredEntry) -> MemoryEntry | None:
+    def _entry(
+        self, key: str, stored: StoredEntry, failures: list[MemoryFailure]
+    ) -> MemoryEntry | None:
         kept = self._parsed.get(key)
         if kept is not None and kept[0] == stored:
             return kept[1]
@@ -99,15 +140,10 @@ class MemoryScan:
             check_key(key)
             entry, wrong = read_entry(key, stored)
         except Exception as error:  # noqa: BLE001 - as in _read()
-            self._warn(key, f"cannot be shown ({error})")
+            failures.append(MemoryFailure(key=key, reason=f"cannot be shown ({error})"))
             return None
         if wrong:
-            self._warn(key, f"has metadata that makes no sense ({', '.join(wrong)})")
+            what = f"has metadata that makes no sense ({', '.join(wrong)})"
+            self.warn(MemoryFailure(key=key, reason=what))
         self._parsed[key] = (stored, entry)
         return entry
-
-    def _warn(self, key: str, what: str) -> None:
-        if (key, what) not in self._warned:
-            self._warned.add((key, what))
-            which = f"Memory entry {key!r}" if key else "Memory entries"
-            self._logger.warning(f"{which} {what}; what is stored is left as it is.")

@@ -21,6 +21,7 @@ from context_chef.persistence import address
 from context_chef.persistence.backend import (
     Clock,
     ListedEntry,
+    ReadEntries,
     SearchHit,
     StorageBackend,
     StoredEntry,
@@ -138,19 +139,31 @@ class NamespaceView:
         listed: Sequence[ListedEntry] = await self._call("list", prefix)
         return listed
 
-    async def entries(self, prefix: str = "") -> dict[str, StoredEntry]:
-        """Path to entry, in the backend's order. Damaged and vanished entries are left out."""
+    async def entries(self, prefix: str = "") -> ReadEntries:
+        """Path to entry, in the backend's order. Vanished and damaged ones are left out.
+
+        `damaged` of the answer says which were, and why, as far as the backend tells.
+        """
         if self.supports("read_all"):
-            return dict(await self._call("read_all", prefix))
+            whole: Mapping[str, StoredEntry] = await self._call("read_all", prefix)
+            return whole if isinstance(whole, ReadEntries) else ReadEntries(whole)
         paths = [listed.path for listed in await self.list(prefix)]
-        found: list[StoredEntry | None] = []
+        found: list[StoredEntry | CorruptStoreError | None] = []
         for start in range(0, len(paths), _READS_AT_ONCE):
             batch = paths[start : start + _READS_AT_ONCE]
             if stepping() or not waits(self._backend, "read"):
-                found += [await self._readable(path) for path in batch]
+                found += [await self._read_or_damage(path) for path in batch]
             else:
-                found += await asyncio.gather(*map(self._readable, batch))
-        return {path: entry for path, entry in zip(paths, found, strict=True) if entry is not None}
+                found += await asyncio.gather(*map(self._read_or_damage, batch))
+        read = dict(zip(paths, found, strict=True))
+        return ReadEntries(
+            {path: entry for path, entry in read.items() if isinstance(entry, StoredEntry)},
+            damaged={
+                path: str(entry)
+                for path, entry in read.items()
+                if isinstance(entry, CorruptStoreError)
+            },
+        )
 
     async def search(
         self, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
@@ -389,7 +402,7 @@ class NamespaceView:
     def list_sync(self, prefix: str = "") -> Sequence[ListedEntry]:
         return run_sync(self.list(prefix))
 
-    def entries_sync(self, prefix: str = "") -> dict[str, StoredEntry]:
+    def entries_sync(self, prefix: str = "") -> ReadEntries:
         return run_sync(self.entries(prefix))
 
     def search_sync(
@@ -491,10 +504,14 @@ class NamespaceView:
         return True
 
     async def _readable(self, path: str) -> StoredEntry | None:
+        entry = await self._read_or_damage(path)
+        return entry if isinstance(entry, StoredEntry) else None
+
+    async def _read_or_damage(self, path: str) -> StoredEntry | CorruptStoreError | None:
         try:
             entry: StoredEntry | None = await self._call("read", path)
-        except CorruptStoreError:
-            return None
+        except CorruptStoreError as error:
+            return error
         return entry
 
     async def _holds(self, path: str, content: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.persistence.address import SCHEME
 from context_chef.persistence.backend import StorageBackend
 from context_chef.persistence.namespace import EvictionHook
@@ -60,7 +60,8 @@ class OffloadConfig:
     A text longer than `threshold` characters goes; with `threshold_tokens` set, tokens are counted
     instead. `head_chars` and `tail_chars` of it stay visible, cut at line ends where there are any;
     nothing goes when they would show everything. `kept_error_lines` lines that look like errors are
-    kept from the rest. `per_tool` holds names of tools whose output is never offloaded, and
+    kept from the rest. Nothing goes either when the marker would be no shorter than the text, unless
+    `only_if_shorter` is False. `per_tool` holds names of tools whose output is never offloaded, and
     settings for others; the last entry for a name wins.
 
     `automatic` does it at every compile: to tool results, to texts longer than
@@ -77,6 +78,7 @@ class OffloadConfig:
     head_chars: int = 0
     tail_chars: int = 2000
     kept_error_lines: int = 12
+    only_if_shorter: bool = True
     preview: bool = True
     automatic: bool = False
     argument_threshold: int | None = 20_000
@@ -100,6 +102,10 @@ class OffloadConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise SettingsError(f"`{name}` must be a whole number, not {value!r}.")
+        for name in ("preview", "only_if_shorter", "automatic"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise SettingsError(f"`{name}` must be True or False, not {shown(value)}.")
         for name in ("max_age", "max_files", "max_bytes"):
             _check_cap(name, getattr(self, name))
         if not self.uri_scheme:

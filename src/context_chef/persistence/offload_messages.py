@@ -138,7 +138,7 @@ class _Pass:
         if not texts or any(block.signature is not None for block in texts):
             return message
         text = message.text
-        work = self._offloader.offload(text, tool=tool, only_if_shorter=True)
+        work = self._offloader.offload(text, tool=tool)
         result = await self._tried(work, "result", len(text), tool)
         if result is None or result.uri is None:
             return message
@@ -179,7 +179,6 @@ class _Pass:
                 head_chars=200,
                 tail_chars=200,
                 noun="Argument",
-                only_if_shorter=True,
             )
             result = await self._tried(work, "argument", len(value), tool)
             if result is None or result.uri is None:

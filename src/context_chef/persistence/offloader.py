@@ -13,9 +13,11 @@ import msgspec
 from context_chef.bridge import run_sync
 from context_chef.errors import (
     CorruptStoreError,
+    InputError,
     SettingsError,
     StoreCapabilityError,
     VFSCleanupNotSupportedError,
+    shown,
 )
 from context_chef.events import Logger, OffloadCreated
 from context_chef.persistence.backend import (
@@ -42,6 +44,9 @@ MARKER_ROOM: Final = 8_000
 """No marker is longer, so a text with a marker and more than this around it is not one of ours."""
 _REMEMBERED_CHARS: Final = 16_000_000
 """Texts whose markers are remembered, all together; they are usually in the transcript anyway."""
+_ALL_SHOWN: Final = "head and tail would show all of it"
+_A_MARKER: Final = "it is what stands for an offloaded text already"
+_NO_GAIN: Final = "its marker would be no shorter than the text itself"
 _LEGACY_NAME: Final = re.compile(r"vfs_([0-9]{1,16})_[0-9a-f]+\.txt")
 
 
@@ -51,6 +56,8 @@ class OffloadResult(msgspec.Struct, frozen=True, kw_only=True):
     is_offloaded: bool
     content: str
     uri: str | None = None
+    reason: str | None = None
+    """Why a text that is longer than the threshold is shown whole all the same."""
 
 
 class VFSEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,15 +116,15 @@ class Offloader:
         tail_chars: int | None = None,
         tool: str | None = None,
         noun: str = "Output",
-        only_if_shorter: bool = False,
     ) -> OffloadResult:
         """The text as it is, or stored and replaced by a marker between its head and its tail.
 
         Settings that are not given are the configured ones, those of `tool` where it has its own.
-        A text that is a marker already stays as it is; with `only_if_shorter`, so does one that is
-        no longer than what would stand for it. Half a surrogate pair becomes U+FFFD either way, so
-        that what is answered can be sent.
+        A text that is a marker already stays as it is, and so does one that is no longer than what
+        would stand for it, unless the settings say otherwise; `reason` tells. Half a surrogate pair
+        becomes U+FFFD either way, so that what is answered can be sent.
         """
+        _check_call(content, threshold=threshold, head_chars=head_chars, tail_chars=tail_chars)
         content = sendable(content)
         config = self.config.for_tool(tool)
         if config is None or not self._too_large(content, config, threshold):
@@ -125,17 +132,19 @@ class Offloader:
         head_chars = config.head_chars if head_chars is None else head_chars
         tail_chars = config.tail_chars if tail_chars is None else tail_chars
         where = cut(content, head_chars=head_chars, tail_chars=tail_chars)
-        shown = max(head_chars, 0) + max(tail_chars, 0)
-        if where is None or (len(content) <= shown + MARKER_ROOM and wording.has_marker(content)):
-            return OffloadResult(is_offloaded=False, content=content)
+        visible = max(head_chars, 0) + max(tail_chars, 0)
+        if where is None:
+            return OffloadResult(is_offloaded=False, content=content, reason=_ALL_SHOWN)
+        if len(content) <= visible + MARKER_ROOM and wording.has_marker(content):
+            return OffloadResult(is_offloaded=False, content=content, reason=_A_MARKER)
         key = (content, where.head_end, where.tail_start, noun)
         made = self._made.get(key)
         if made is None:
             path = self.view.auto_path(content)
             text = await self._marked(content, where, path, self.view.uri(path), noun)
             made = (path, self.view.uri(path), text)
-        if only_if_shorter and len(made[2]) >= len(content):
-            return OffloadResult(is_offloaded=False, content=content)
+        if config.only_if_shorter and len(made[2]) >= len(content):
+            return OffloadResult(is_offloaded=False, content=content, reason=_NO_GAIN)
         path, uri, text = made
         if await self._is_there(path, content):
             self.view.touch(path)
@@ -149,6 +158,7 @@ class Offloader:
 
     async def keep(self, content: str) -> str:
         """Store a text of any size under its content address; answers the address."""
+        _check_call(content)
         _, uri = await self._keep(content)
         await tell(self._emit, OffloadCreated(uri=uri))
         return uri
@@ -368,6 +378,14 @@ class Offloader:
 
     def _hook_failed(self, entry: AccessRecord, error: Exception) -> None:
         self._logger.warning(f"`on_vfs_evicted` raised for {entry.uri}: {error!r}")
+
+
+def _check_call(content: object, **counts: object) -> None:
+    if not isinstance(content, str):
+        raise InputError(f"what is offloaded is text, not {shown(content)}.", path="$.content")
+    for name, value in counts.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"`{name}` is a whole number, not {shown(value)}.", path=f"$.{name}")
 
 
 def _own_store(config: OffloadConfig, clock: Clock) -> Store | StorageBackend | None:

@@ -15,6 +15,7 @@ from context_chef.errors import CorruptStoreError, SettingsError, StoreError
 from context_chef.persistence.backend import (
     Clock,
     ListedEntry,
+    ReadEntries,
     SearchHit,
     StoredEntry,
     appended,
@@ -108,11 +109,11 @@ class SQLiteBackend:
             for path, entry in self.read_all(ns, prefix).items()
         ]
 
-    def read_all(self, ns: str, prefix: str = "") -> Mapping[str, StoredEntry]:
+    def read_all(self, ns: str, prefix: str = "") -> ReadEntries:
         """Path to entry of everything below `prefix`, in the order of `list`; copies."""
         with self._reading() as db:
             if db is None:
-                return {}
+                return ReadEntries()
             rows = self._rows(db, ns, prefix).fetchall()
         return self._readable(ns, prefix, rows)
 
@@ -278,13 +279,15 @@ class SQLiteBackend:
             (column_text(ns), bounds, after_prefix(bounds)),
         )
 
-    def _readable(self, ns: str, prefix: str, rows: Sequence[Any]) -> dict[str, StoredEntry]:
-        entries: dict[str, StoredEntry] = {}
+    def _readable(self, ns: str, prefix: str, rows: Sequence[Any]) -> ReadEntries:
+        entries = ReadEntries()
         for name, content, meta in rows:
             path = path_in_column(name) if isinstance(name, str) else None
             if path is not None and path.startswith(prefix):
-                with suppress(CorruptStoreError):
+                try:
                     entries[path] = self._entry(ns, path, content, meta)
+                except CorruptStoreError as error:
+                    entries.damaged[path] = str(error)
         return entries
 
     # Search

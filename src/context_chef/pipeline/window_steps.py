@@ -57,8 +57,14 @@ async def inject(turn: CompileTurn) -> None:
 
 async def memory(turn: CompileTurn) -> None:
     """Read what is remembered. Expiry and the turn count happen when the compile is published."""
-    if turn.parts.memory is not None:
-        turn.memory = await turn.parts.memory.compile_artifacts()
+    if turn.parts.memory is None:
+        return
+    turn.memory = await turn.parts.memory.compile_artifacts()
+    for failure in turn.memory.failures:
+        where = "memory" if failure.key is None else f"memory[{shown(failure.key)}]"
+        turn.diagnostics.append(
+            Diagnostic(code="memory-unreadable", where=where, message=failure.message)
+        )
 
 
 async def skill(turn: CompileTurn) -> None:
