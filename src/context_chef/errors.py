@@ -110,7 +110,7 @@ class StoreCapabilityError(StoreError):
         self.ns = ns
         self.missing = tuple(missing)
         super().__init__(
-            f"The backend of namespace {ns!r} does not offer {', '.join(self.missing)}; "
+            f"The backend of namespace {shown(ns)} does not offer {', '.join(self.missing)}; "
             "use a backend that does."
         )
 

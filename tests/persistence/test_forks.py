@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,3 +165,76 @@ def test_a_fork_waits_until_no_thread_is_inside_sqlite(tmp_path: Path) -> None:
     with stuck.in_thread(lambda: backend.append("notes", "a", "y")):
         assert in_a_child(work) == 0
     assert backend.exists("notes", "b")
+
+
+@pytest.mark.parametrize("kind", ["memory", "files", "database"])
+def test_forks_in_the_middle_of_other_threads_work_lose_nothing_and_never_hang(
+    tmp_path: Path, kind: str
+) -> None:
+    backend: Any = {
+        "memory": InMemoryBackend,
+        "files": lambda: FileSystemBackend(tmp_path / "files", durable=False),
+        "database": lambda: SQLiteBackend(tmp_path / "store.db"),
+    }[kind]()
+    notes = Store(backend).namespace("notes")
+    notes.put_sync("start", "apricot")
+    stop = threading.Event()
+    done: list[int] = []
+
+    def busy(number: int) -> None:
+        count = 0
+        while not stop.is_set():
+            notes.append_sync(f"log-{number}", "line\n")
+            notes.update_sync(f"k{number}", lambda before: StoredEntry(content="apricot"))
+            notes.search_sync("apricot", limit=3)
+            count += 1
+        done.append(notes.get_sync(f"log-{number}").content.count("line") - count)  # type: ignore[union-attr]
+
+    threads = [threading.Thread(target=busy, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(4):
+
+            def work(number: int = number) -> None:
+                notes.put_sync(f"child-{number}", "apricot jam")
+                assert notes.get_sync(f"child-{number}") is not None
+                assert notes.search_sync("jam")
+                assert notes.delete_sync(f"child-{number}")
+
+            assert in_a_child(work) == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(20)
+    assert done == [0, 0, 0]
+
+
+def test_processes_that_open_one_new_file_at_the_same_time_all_succeed(tmp_path: Path) -> None:
+    for attempt in range(6):
+        path = tmp_path / f"{attempt}.db"
+        reading, writing = os.pipe()
+        children = []
+        for number in range(5):
+            child = os.fork()
+            if not child:
+                signal.alarm(30)
+                os.close(writing)
+                try:
+                    os.read(reading, 1)  # until the parent lets everybody go at once
+                    backend = SQLiteBackend(path)
+                    assert backend.read("notes", "none") is None
+                    backend.write("notes", f"k{number}", ENTRY)
+                    assert backend.search("notes", "x")
+                except BaseException:  # noqa: BLE001 - pytest must not go on in the child
+                    traceback.print_exc()
+                    os._exit(1)
+                os._exit(0)
+            children.append(child)
+        os.close(reading)
+        os.close(writing)
+
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 5
+        backend = SQLiteBackend(path)
+        assert [listed.path for listed in backend.list("notes")] == [f"k{n}" for n in range(5)]
+        assert list(backend.faults()) == []

@@ -324,7 +324,7 @@ async def test_an_entry_that_cannot_be_read_is_left_out_with_a_warning() -> None
     log = Log()
     facts = memory(Broken(), log=log)
     await facts.set("good", "v")
-    facts.view._backend.write("memory", "bad", StoredEntry(content="x"))  # type: ignore[attr-defined]
+    facts.store.backend.write("memory", "bad", StoredEntry(content="x"))
 
     assert await compiled(facts) == ("good",)
     assert "'bad'" in log.warnings[0]

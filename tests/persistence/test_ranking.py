@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_chef.persistence import InMemoryBackend, StoredEntry, rank
+from context_chef.persistence import InMemoryBackend, SearchHit, Store, StoredEntry, rank
+from context_chef.persistence.given import LONGEST_QUERY
 from context_chef.persistence.passages import passages_of, snippet_of
 from context_chef.persistence.words import WordSplitter, query_words
 
@@ -147,3 +148,23 @@ def test_no_query_raises_and_what_is_there_word_for_word_is_found(
             if text.isascii() and query.strip().lower() in text.lower()
         }
         assert literally <= hits
+
+
+def test_of_a_very_long_query_only_the_first_part_is_searched_for() -> None:
+    """A whole log as the query must not cost minutes; words behind the limit find nothing."""
+    view = Store(InMemoryBackend()).namespace("notes")
+    view.put_sync("early", "apricot")
+    view.put_sync("late", "quince")
+    query = "apricot " + "filler " * 85_000 + "quince"
+
+    assert [hit.path for hit in view.search_sync(query)] == ["early"]
+    assert [hit.path for hit in rank(view.entries_sync(), query)] == ["early"]
+
+
+def test_a_backend_is_never_handed_a_query_without_end() -> None:
+    class Asked(InMemoryBackend):
+        def search(self, ns: str, query: str, **options: object) -> list[SearchHit]:  # type: ignore[override]
+            assert len(query) == LONGEST_QUERY
+            return []
+
+    Store(Asked()).namespace("notes").search_sync("x" * 600_000)

@@ -31,7 +31,9 @@ class Tools:
         )
         self.offloader = Offloader(
             self.store,
-            OffloadConfig(**{"threshold": 5, "tail_chars": 0, **(vfs or {})}),
+            OffloadConfig(
+                **{"threshold": 5, "tail_chars": 0, "only_if_shorter": False, **(vfs or {})}
+            ),
             vocabulary=UNIFIED_VOCABULARY,
             logger=self.log,
         )

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.conversation import plain
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolRequest
@@ -58,7 +58,7 @@ def _fields(call: object) -> Mapping[str, Any]:
         value = plain(call, path="call")
         if isinstance(value, Mapping):
             return cast("Mapping[str, Any]", value)
-    raise InputError(f"a tool call is {_FORMS}, not {call!r}.", path="call")
+    raise InputError(f"a tool call is {_FORMS}, not {shown(call)}.", path="call")
 
 
 def _unwrapped(call: Mapping[str, Any]) -> Mapping[str, Any]:

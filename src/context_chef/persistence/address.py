@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from context_chef.errors import AddressError
+from context_chef.errors import AddressError, shown
 from context_chef.persistence.backend import sendable
 
 SCHEME: Final = "context://"
@@ -50,14 +50,14 @@ def parse_uri(uri: object) -> Address | None:
 def check_namespace(ns: object) -> None:
     """Refuse, with AddressError, a name that cannot be a namespace."""
     if fault := fault_of_namespace(ns):
-        raise AddressError(f"{_shown(ns)} cannot be a namespace: {fault}.")
+        raise AddressError(f"{shown(ns)} cannot be a namespace: {fault}.")
 
 
 def check_path(path: object, ns: str | None = None) -> None:
     """Refuse, with AddressError, a path that leads out of its namespace or is far too long."""
     if fault := fault_of_path(path):
-        where = "" if ns is None else f" in namespace {_shown(ns)}"
-        raise AddressError(f"{_shown(path)} cannot be a path{where}: {fault}.")
+        where = "" if ns is None else f" in namespace {shown(ns)}"
+        raise AddressError(f"{shown(path)} cannot be a path{where}: {fault}.")
 
 
 def fault_of_namespace(ns: object) -> str | None:
@@ -114,8 +114,3 @@ def is_content_path(ns: str, path: str) -> bool:
 def keeps_promise(ns: str, path: str, content: str) -> bool:
     """Whether the content is what a content address says; any other path promises nothing."""
     return not is_content_path(ns, path) or content_path(ns, content) == path
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:160]}… ({len(text)} characters)"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from context_chef.bridge import run_sync
+from context_chef.errors import InputError, shown
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.message import Message
 from context_chef.ir.rows import flat_row
@@ -16,6 +17,9 @@ SPAN_VERSION: Final = 1
 
 def serialize_span(messages: Sequence[Message]) -> str:
     """The span as compact JSON, `{"version":1,"messages":[…]}`, nothing of a message left out."""
+    items = cast("Sequence[object]", messages)
+    if not isinstance(messages, Sequence) or not all(isinstance(item, Message) for item in items):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without a type checker
+        raise InputError(f"a span is a list of messages, not {shown(messages)}.", path="$.messages")
     return compact_json(
         {"version": SPAN_VERSION, "messages": [flat_row(message) for message in messages]}
     )

@@ -11,15 +11,13 @@ from typing import Any, Final, Protocol, TypeAlias, cast, runtime_checkable
 import msgspec
 
 from context_chef.bridge import MaybeAwaitable
-from context_chef.errors import StoreError
+from context_chef.errors import InputError, shown
+from context_chef.persistence.given import check_mapping, check_meta, check_text
 
 Clock: TypeAlias = Callable[[], int]
 """Answers the time in whole milliseconds since the epoch."""
 
 _FLAT: Final = (str, int, float, bool, type(None))
-
-DEEPEST_META: Final = 64
-"""Levels of lists and objects in an entry's `meta`; what is deeper is refused."""
 
 
 def system_clock() -> int:
@@ -232,32 +230,28 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(sendable(text).encode())
 
 
+def check_entry(entry: object) -> None:
+    """Refuse, with our own errors, what cannot be stored."""
+    if not isinstance(entry, StoredEntry):
+        raise InputError(f"`entry` is a StoredEntry, not {shown(entry)}.", path="$.entry")
+    check_text(entry.content, "content")
+    check_meta(entry.meta)
+
+
+def check_entries(data: object) -> None:
+    """Refuse, with our own errors, what is no mapping of paths to entries."""
+    check_mapping(data, "data")
+    for entry in cast("Mapping[str, object]", data).values():
+        check_entry(entry)
+
+
 def stored_form(entry: StoredEntry) -> StoredEntry:
-    """A copy of `entry` as every backend keeps it: text that every encoder takes."""
-    if is_too_deep(entry.meta):
-        raise StoreError(
-            f"`meta` is nested more than {DEEPEST_META} levels deep; store such data as `content`."
-        )
+    """A copy of `entry` as every backend keeps it: text that every encoder takes.
+
+    Raises InputError for what is no entry, StoreError for metadata that JSON has no form for.
+    """
+    check_entry(entry)
     return StoredEntry(content=sendable(entry.content), meta=copy_meta(entry.meta))
-
-
-def is_too_deep(value: object) -> bool:
-    """Whether lists and objects are nested deeper than `DEEPEST_META`, or without an end."""
-    level: dict[int, object] = {id(value): value}
-    for _ in range(DEEPEST_META + 1):
-        inner: dict[int, object] = {}
-        for item in level.values():
-            if isinstance(item, Mapping):
-                values = cast("Mapping[object, object]", item).values()
-            elif isinstance(item, (list, tuple)):
-                values = cast("Sequence[object]", item)
-            else:
-                continue
-            inner.update((id(value), value) for value in values if not isinstance(value, _FLAT))
-        if not inner:
-            return False
-        level = inner
-    return True
 
 
 def appended(entry: StoredEntry | None, content: str, now: int) -> StoredEntry:

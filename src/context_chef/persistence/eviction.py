@@ -11,8 +11,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.persistence.forks import PerProcess
+from context_chef.persistence.given import is_cap
 
 EvictionReason: TypeAlias = Literal["max_age", "max_files", "max_bytes"]
 
@@ -59,11 +60,13 @@ class EvictionPolicy:
         for name, value in self._caps():
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-                raise SettingsError(f"`{name}` must be a number, infinity or None, not {value!r}.")
+            if not is_cap(value):
+                raise SettingsError(
+                    f"`{name}` must be a number, infinity or None, not {shown(value)}."
+                )
             if value < 0:
                 raise SettingsError(
-                    f"`{name}` must not be negative, but is {value!r}; "
+                    f"`{name}` must not be negative, but is {shown(value)}; "
                     "0 lets nothing stay, None sets no cap."
                 )
 
@@ -72,10 +75,12 @@ class EvictionPolicy:
         """The policy, also when it is written as a plain mapping."""
         if isinstance(caps, EvictionPolicy):
             return caps
+        if caps is not None and not isinstance(caps, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
+            raise SettingsError(f"`eviction` is a mapping of caps, not {shown(caps)}.")
         known = [field.name for field in fields(cls)]
         for name in caps or {}:
             if name not in known:
-                raise SettingsError(f"{name!r} is no eviction cap. {nearest(name, known)}")
+                raise SettingsError(f"{shown(name)} is no eviction cap. {nearest(name, known)}")
         return cls(**(caps or {}))
 
     def overridden(

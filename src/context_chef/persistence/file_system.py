@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from context_chef.errors import AddressError, CorruptStoreError, SettingsError, StoreError
+from context_chef.errors import AddressError, CorruptStoreError, StoreError, shown
 from context_chef.persistence.address import check_namespace, check_path
 from context_chef.persistence.backend import (
     Clock,
@@ -20,6 +20,7 @@ from context_chef.persistence.backend import (
     SearchHit,
     StoredEntry,
     appended,
+    check_entries,
     copy_entry,
     stored_form,
     system_clock,
@@ -27,6 +28,13 @@ from context_chef.persistence.backend import (
 from context_chef.persistence.directories import Directory, file_times, walk
 from context_chef.persistence.file_tree import FileTree, Place
 from context_chef.persistence.forks import PerProcess
+from context_chef.persistence.given import (
+    check_names,
+    check_search,
+    check_seconds,
+    check_text,
+    file_path,
+)
 from context_chef.persistence.layouts import (
     FileSystemLayout,
     FileTimes,
@@ -70,9 +78,8 @@ class FileSystemBackend:
         durable: bool = True,
         lock_timeout: float = 30.0,
     ) -> None:
-        if not lock_timeout >= 0:
-            raise SettingsError(f"`lock_timeout` must not be negative, but is {lock_timeout!r}.")
-        self.root = Path(root)
+        check_seconds(lock_timeout, "lock_timeout")
+        self.root = Path(file_path(root, "root"))
         self._layouts = dict(layouts or {})
         self._clock = clock
         self._durable = durable
@@ -85,7 +92,7 @@ class FileSystemBackend:
     def read(self, ns: str, path: str) -> StoredEntry | None:
         """The entry, as a copy of the caller's own, or None where there is none.
 
-        Raises CorruptStoreError, AddressError or OSError.
+        Raises CorruptStoreError, AddressError or another StoreError.
         """
         with self._opened(ns, path) as tree:
             return None if tree is None else self._read(tree, ns, path)
@@ -93,7 +100,7 @@ class FileSystemBackend:
     def write(self, ns: str, path: str, entry: StoredEntry) -> None:
         """Put the entry there, in place of what was there, all of it or nothing.
 
-        Raises CorruptStoreError, AddressError or OSError.
+        Raises CorruptStoreError, AddressError or another StoreError.
         """
         entry = stored_form(entry)
         with self._changing(ns, path) as tree:
@@ -103,7 +110,7 @@ class FileSystemBackend:
     def delete(self, ns: str, path: str) -> bool:
         """Remove the entry. True when there was one.
 
-        Raises CorruptStoreError, AddressError or OSError.
+        Raises CorruptStoreError, AddressError or another StoreError.
         """
         with self._opened(ns, path) as tree:
             segments = self._segments(ns, path)
@@ -115,6 +122,7 @@ class FileSystemBackend:
 
     def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
         """Path and meta of every readable entry below `prefix`, always in the same order."""
+        check_names(ns, prefix, what="prefix")
         layout = self._layout(ns)
         if not is_stat_only(layout, ns):
             return [
@@ -133,6 +141,7 @@ class FileSystemBackend:
 
     def read_all(self, ns: str, prefix: str = "") -> ReadEntries:
         """Path to entry of everything below `prefix`, in the order of `list`; copies."""
+        check_names(ns, prefix, what="prefix")
         loaded = self._load(ns, prefix)
         copies = {path: copy_entry(entry) for path, entry in loaded.items()}
         return ReadEntries(copies, damaged=loaded.damaged)
@@ -147,6 +156,7 @@ class FileSystemBackend:
 
     def append(self, ns: str, path: str, content: str) -> None:
         """Add text at the end of the entry, creating it when absent; no concurrent one is lost."""
+        check_text(content, "content")
         with self._changing(ns, path) as tree:
             before = self._read(tree, ns, path)
             self._put(tree, ns, path, appended(before, content, self._clock()))
@@ -171,6 +181,7 @@ class FileSystemBackend:
 
     def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
         """Path to entry of the whole namespace, in its order; copies."""
+        check_names(ns)
         return self.read_all(ns)
 
     def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
@@ -178,6 +189,8 @@ class FileSystemBackend:
 
         A file that is damaged is left where it is unless `data` has its path.
         """
+        check_names(ns)
+        check_entries(data)
         fresh = {path: stored_form(entry) for path, entry in data.items()}
         for path in fresh:
             if self._segments(ns, path) is None:
@@ -206,6 +219,8 @@ class FileSystemBackend:
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
         """Entries that match `query`, best first: at most `limit`, after `offset` others."""
+        check_names(ns)
+        check_search(query, prefix, limit, offset)
         entries = self._load(ns, "")
         with self._locks.get().guard:
             ranked = self._ranked.get().setdefault(ns, RankedEntries())
@@ -273,7 +288,7 @@ class FileSystemBackend:
             return load_entry(body.data, times, self._layout(ns), ns)
         except Unreadable as error:
             raise CorruptStoreError(
-                f"{path!r} in namespace {ns!r} is damaged: {error}. Its file is "
+                f"{shown(path)} in namespace {shown(ns)} is damaged: {error}. Its file is "
                 f"{str(place.directory.path / place.name)!r}; mend or delete it.",
                 told=DAMAGED,
             ) from error
@@ -362,12 +377,14 @@ class FileSystemBackend:
 
     def _segments(self, ns: str, path: str) -> list[str] | None:
         """The segments of the file; None for a path that can name no file of this namespace."""
+        check_names(ns, path)
         if self._layout(ns).dir is None:
             check_namespace(ns)
         check_path(path, ns)
         if "\\" in path or path.startswith("/"):
             raise AddressError(
-                f"{path!r} cannot be a path in namespace {ns!r}: it is relative to the namespace, "
+                f"{shown(path)} cannot be a path in namespace {shown(ns)}: it is relative "
+                "to the namespace, "
                 "with `/` between its parts."
             )
         layout = self._layout(ns)
@@ -383,7 +400,7 @@ class FileSystemBackend:
                 segments.append(segment)
         if len(segments) > _DEEPEST:
             raise AddressError(
-                f"{path[:80]!r}… cannot be a path in namespace {ns!r}: it is nested more than "
+                f"{shown(path)} cannot be a path in namespace {shown(ns)}: it is nested more than "
                 f"{_DEEPEST} folders deep."
             )
         return segments if any(segments) else None
@@ -391,9 +408,12 @@ class FileSystemBackend:
     def _refuse_name(self, ns: str, path: str) -> NoReturn:
         if not self._layout(ns).owns(path):
             raise AddressError(
-                f"{path!r} is no name that the layout of namespace {ns!r} gives to its files."
+                f"{shown(path)} is no name that the layout of namespace {shown(ns)} gives "
+                "to its files."
             )
-        raise AddressError(f"{path!r} names no entry in namespace {ns!r}; give it a name.")
+        raise AddressError(
+            f"{shown(path)} names no entry in namespace {shown(ns)}; give it a name."
+        )
 
     # Directories and locks
 
@@ -485,7 +505,7 @@ class FileSystemBackend:
         try:
             yield
         except OSError as error:
-            what = f"{path!r} in namespace {ns!r}" if path else f"Namespace {ns!r}"
+            what = f"{shown(path)} in namespace {shown(ns)}" if path else f"Namespace {shown(ns)}"
             hint = "; free some space" if error.errno in _NO_ROOM else ""
             raise StoreError(
                 f"{what} of {str(self.root)!r} could not be used: {error}{hint}.",

@@ -59,7 +59,8 @@ class ForkGate:
         thread = threading.get_ident()
         inside, changed = self._inside, self._changed
         with changed:
-            changed.wait_for(lambda: not self._forks or thread in inside)
+            # Who forks may be made to clear up on the way, and must not wait for itself.
+            changed.wait_for(lambda: not self._forks or thread in inside or thread in self._forking)
             inside[thread] = inside.get(thread, 0) + 1
         try:
             yield
@@ -74,11 +75,13 @@ class ForkGate:
         self._changed = threading.Condition()
         self._inside: dict[int, int] = {}
         self._forks = 0
+        self._forking: set[int] = set()
 
     def _shut(self) -> None:
         me = threading.get_ident()
         with self._changed:
             self._forks += 1
+            self._forking.add(me)
             self._changed.wait_for(lambda: self._inside.keys() <= {me}, _PATIENCE)
             users = list(self._users)
         for user in users:
@@ -89,6 +92,7 @@ class ForkGate:
     def _open(self) -> None:
         with self._changed:
             self._forks -= 1
+            self._forking.discard(threading.get_ident())
             self._changed.notify_all()
 
 

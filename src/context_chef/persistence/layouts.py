@@ -9,14 +9,9 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, cast
 
 import msgspec
 
-from context_chef.errors import SettingsError, StoreError
-from context_chef.persistence.backend import (
-    DEEPEST_META,
-    StoredEntry,
-    byte_length,
-    is_too_deep,
-    sendable,
-)
+from context_chef.errors import SettingsError, StoreError, shown
+from context_chef.persistence.backend import StoredEntry, byte_length, sendable
+from context_chef.persistence.given import DEEPEST_META, is_too_deep
 
 
 class FileTimes(NamedTuple):
@@ -45,7 +40,7 @@ class FileSystemLayout:
 
     def __post_init__(self) -> None:
         if self.format not in (None, "raw", "json"):
-            raise SettingsError(f"`format` must be 'raw' or 'json', not {self.format!r}.")
+            raise SettingsError(f"`format` must be 'raw' or 'json', not {shown(self.format)}.")
         if (self.encode is None) != (self.decode is None):
             missing = "encode" if self.encode is None else "decode"
             if missing == "decode":

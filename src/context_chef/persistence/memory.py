@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from context_chef.bridge import run_sync, settle
-from context_chef.errors import AsyncRequiredError, CorruptStoreError, InputError, SettingsError
+from context_chef.errors import (
+    AsyncRequiredError,
+    CorruptStoreError,
+    InputError,
+    SettingsError,
+    shown,
+)
 from context_chef.events import Logger, MemoryChanged
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry
+from context_chef.persistence.given import check_callable, check_text, is_cap
 from context_chef.persistence.memory_config import (
     MEMORY_NAMESPACE,
     HookErrors,
@@ -61,7 +67,9 @@ class Memory:
         emit: Emit = emit_nothing,
         logger: Logger | None = None,
     ) -> None:
-        self.config = config or MemoryConfig()
+        self.config = MemoryConfig() if config is None else config
+        if not isinstance(self.config, MemoryConfig):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without a type checker
+            raise SettingsError(f"`config` is a MemoryConfig, not {shown(config)}.")
         chosen = self.config.store if self.config.store is not None else store
         if chosen is None:
             raise SettingsError(
@@ -107,8 +115,9 @@ class Memory:
 
     async def to_xml(self, entries: Sequence[MemoryEntry] | None = None) -> str:
         """The `<memory>` block of these entries, or of the selected ones; empty without any."""
-        shown = await self.get_selected_entries() if entries is None else entries
-        return wording.memory_xml(shown)
+        if entries is None:
+            return wording.memory_xml(await self.get_selected_entries())
+        return wording.memory_xml(_checked_entries(entries))
 
     # Writing, without questions asked
 
@@ -208,6 +217,7 @@ class Memory:
         """Change a value by what it is, losing no other change. Whatever `change` raises passes."""
         if not self.allows(key):
             return "not-allowed"
+        check_callable(change, "change", optional=False)
         while True:
             old = await self.get(key)
             if old is None:
@@ -285,11 +295,11 @@ class Memory:
         """
         entries, failures = await self._scan.tolerant()
         live, expired = await self._lifetimes.split(entries)
-        shown = await self._select(live)
-        keys = tuple(entry.key for entry in shown)
-        xml = wording.join_entries([self._scan.rendered(entry) for entry in shown])
+        chosen = await self._select(live)
+        keys = tuple(entry.key for entry in chosen)
+        xml = wording.join_entries([self._scan.rendered(entry) for entry in chosen])
         return MemoryArtifacts(
-            entries=tuple(shown),
+            entries=tuple(chosen),
             xml=xml,
             block=self.vocabulary.memory_block(xml, keys=keys, allowed=self.config.allowed_keys),
             injected_keys=keys,
@@ -307,6 +317,7 @@ class Memory:
         with its hook. When a hook raises, nothing further expires and the turn is not spent: after
         `on_memory_expired` its entry stays as well, after `on_memory_changed` it is gone already.
         """
+        _check_given(artifacts, MemoryArtifacts, "artifacts")
         gone: list[str] = []
         kept = artifacts.shared_turns
         for entry in artifacts.expired:
@@ -352,12 +363,14 @@ class Memory:
 
         False where the backend cannot replace: the entries stay then, the counter is set.
         """
+        _check_given(snapshot, MemorySnapshot, "snapshot")
         restored = await self.view.restore(snapshot.entries)
         await self.restore_turn(snapshot)
         return restored
 
     async def restore_turn(self, snapshot: MemorySnapshot) -> None:
         """Set the turn counter, for entries that somebody else has brought back."""
+        _check_given(snapshot, MemorySnapshot, "snapshot")
         shared = any("expiresAtTurn" in entry.meta for entry in snapshot.entries.values())
         await self._turns.put(snapshot.turn_count, shared=shared)
         self._scan.forget()
@@ -440,8 +453,13 @@ class Memory:
     ) -> tuple[StoredEntry | None, StoredEntry, str] | None:
         """Old and new entry. None when there was not the `expected` value, or not nothing."""
         check_key(key)
-        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without a type checker
-            raise InputError(f"a memory value is text, not {value!r}.", path="$.value")
+        check_text(value, "value")
+        if description is not None:
+            check_text(description, "description")
+        if importance is not None and not (is_cap(importance) and abs(importance) < 1e300):
+            raise InputError(
+                f"`importance` is a number or None, not {shown(importance)}.", path="$.importance"
+            )
         if not isinstance(ttl, Unset):
             check_ttl(ttl)
         elif self.config.default_ttl is not None:
@@ -514,19 +532,45 @@ class Memory:
         return read_entry(key, after)[0]
 
 
-def _checked_choice(chosen: Any) -> list[MemoryEntry]:
+def _check_given(value: object, kind: type, name: str) -> None:
+    if not isinstance(value, kind):
+        raise InputError(
+            f"`{name}` is a {kind.__name__}, as memory gives one out, not {shown(value)}.",
+            path=f"$.{name}",
+        )
+
+
+def _checked_entries(given: object) -> list[MemoryEntry]:
+    entries = _entries_in(given)
+    if isinstance(entries, list):
+        return entries
+    raise InputError(f"`entries` are memory entries, not {shown(entries.wrong)}.", path="$.entries")
+
+
+def _checked_choice(chosen: object) -> list[MemoryEntry]:
     """What a selector answered, each entry once: the same one twice would be two facts."""
-    wrong = chosen
-    if isinstance(chosen, Iterable) and not isinstance(chosen, (str, bytes)):
-        items = list(cast("Iterable[Any]", chosen))
-        wrong = next((item for item in items if not isinstance(item, MemoryEntry)), None)
-        if wrong is None and None not in items:
-            return list({entry.key: entry for entry in cast("list[MemoryEntry]", items)}.values())
+    entries = _entries_in(chosen)
+    if isinstance(entries, list):
+        return list({entry.key: entry for entry in entries}.values())
     raise InputError(
         f"memory's `selector` must answer memory entries, some of those it was given, not "
-        f"{reprlib.repr(wrong)}.",
+        f"{shown(entries.wrong)}.",
         path="$.selector",
     )
+
+
+class _Wrong(NamedTuple):
+    wrong: object
+
+
+def _entries_in(given: object) -> list[MemoryEntry] | _Wrong:
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+        return _Wrong(given)
+    items = list(cast("Iterable[object]", given))
+    for item in items:
+        if not isinstance(item, MemoryEntry):
+            return _Wrong(item)
+    return cast("list[MemoryEntry]", items)
 
 
 def _by_turn(ttl: TTL | Unset) -> bool:

@@ -50,7 +50,8 @@ class MemoryConfig:
     def __post_init__(self) -> None:
         if self.memory_placement not in ("after_system", "before_history_tail"):
             raise SettingsError(
-                f"`memory_placement` cannot be {self.memory_placement!r}; it is 'after_system' or "
+                f"`memory_placement` cannot be {shown(self.memory_placement)}; it is "
+                "'after_system' or "
                 "'before_history_tail'."
             )
         try:
@@ -62,12 +63,12 @@ class MemoryConfig:
         for name in ("selector", "on_memory_update", "on_memory_changed", "on_memory_expired"):
             part = getattr(self, name)
             if part is not None and not callable(part):
-                raise SettingsError(f"`{name}` must be callable, not {part!r}.")
+                raise SettingsError(f"`{name}` must be callable, not {shown(part)}.")
 
 
 def _checked_keys(keys: Any) -> tuple[str, ...]:
     if isinstance(keys, str) or not isinstance(keys, Sequence):
-        raise SettingsError(f"`allowed_keys` is a list of keys or None, not {keys!r}.")
+        raise SettingsError(f"`allowed_keys` is a list of keys or None, not {shown(keys)}.")
     for key in cast("Sequence[object]", keys):
         try:
             check_key(key)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from context_chef.errors import AddressError, InputError
+from context_chef.errors import AddressError, InputError, shown
 from context_chef.persistence.address import check_path
 from context_chef.persistence.backend import StoredEntry
 
@@ -163,8 +163,8 @@ def check_key(key: object) -> None:
         raise AddressError("A memory key cannot be empty; name what the fact is about.")
     if key.endswith("/"):
         raise AddressError(
-            f"{key!r} cannot be a memory key: a trailing slash names a directory. "
-            f"Use {key.rstrip('/')!r}."
+            f"{shown(key)} cannot be a memory key: a trailing slash names a directory. "
+            f"Use {shown(key.rstrip('/'))}."
         )
 
 
@@ -178,7 +178,7 @@ def _count(value: object, ttl: object) -> int:
 
 def _no_ttl(ttl: object) -> InputError:
     return InputError(
-        f"{ttl!r} is no lifetime; give a number of turns (0 or more), {{'turns': n}}, "
+        f"{shown(ttl)} is no lifetime; give a number of turns (0 or more), {{'turns': n}}, "
         "{'ms': n}, a timedelta, or None for ever.",
         path="$.ttl",
     )

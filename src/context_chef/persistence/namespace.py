@@ -11,12 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from context_chef.bridge import MaybeAwaitable, run_sync, settle, stepping
-from context_chef.errors import (
-    AddressError,
-    AsyncRequiredError,
-    CorruptStoreError,
-    StoreCapabilityError,
-)
+from context_chef.errors import AddressError, ConflictError, CorruptStoreError, shown
 from context_chef.persistence import address
 from context_chef.persistence.backend import (
     Clock,
@@ -27,27 +22,35 @@ from context_chef.persistence.backend import (
     StoredEntry,
     appended,
     byte_length,
+    check_entries,
+    check_entry,
     sendable,
-    supports,
-    waits,
 )
+from context_chef.persistence.calls import BackendCalls
+from context_chef.persistence.evicting import EvictionHook, HookErrorHook, evict
 from context_chef.persistence.eviction import (
     AccessIndex,
     AccessRecord,
     EvictionPolicy,
-    EvictionReason,
     EvictionResult,
-    FailedEviction,
-    eviction_result,
     plan_eviction,
+)
+from context_chef.persistence.given import (
+    LONGEST_QUERY,
+    check_callable,
+    check_meta,
+    check_names,
+    check_search,
+    check_text,
+    check_whole,
 )
 from context_chef.persistence.locks import EntryLocks
 
-EvictionHook: TypeAlias = Callable[[AccessRecord, EvictionReason], MaybeAwaitable[object]]
-HookErrorHook: TypeAlias = Callable[[AccessRecord, Exception], object]
 Change: TypeAlias = Callable[[StoredEntry | None], MaybeAwaitable[StoredEntry | None]]
 
 _READS_AT_ONCE = 64
+_MOST_IN_VAIN = 100
+"""Swaps refused for an entry that nobody changed: such a backend would be asked for ever."""
 
 
 class PutResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +84,7 @@ class NamespaceView:
     ) -> None:
         self.ns = ns
         self.policy = policy
-        self._backend = backend
+        self._calls = BackendCalls(backend, ns)
         self._scheme = scheme
         self._index = index
         self._locks = locks
@@ -91,6 +94,7 @@ class NamespaceView:
 
     def uri(self, path: str) -> str:
         """The address of `path` in this namespace's scheme."""
+        check_names(self.ns, path)
         return self._scheme + path
 
     def parse_uri(self, uri: object) -> str | None:
@@ -106,11 +110,12 @@ class NamespaceView:
 
     def auto_path(self, content: str) -> str:
         """The content address, `<ns>_<16 hex digits of SHA-256>.txt`."""
+        check_text(content, "content")
         return address.content_path(self.ns, content)
 
     def supports(self, capability: str) -> bool:
         """Whether the backend offers that in this namespace. See `CAPABILITIES` for the names."""
-        return supports(self._backend, capability, self.ns)
+        return self._calls.offers(capability)
 
     # Reading
 
@@ -121,12 +126,12 @@ class NamespaceView:
         address promises.
         """
         address.check_path(path, self.ns)
-        entry: StoredEntry | None = await self._call("read", path)
+        entry: StoredEntry | None = await self._calls("read", path)
         if entry is None:
             return None
         if not address.keeps_promise(self.ns, path, entry.content):
             raise CorruptStoreError(
-                f"{self.uri(path)!r} does not hold the text that its address was made of; "
+                f"{shown(self.uri(path))} does not hold the text that its address was made of; "
                 "store the original text again, or delete the entry."
             )
         if touch:
@@ -135,8 +140,9 @@ class NamespaceView:
 
     async def list(self, prefix: str = "") -> Sequence[ListedEntry]:
         """Every readable entry whose path begins with `prefix`, in the backend's order."""
-        self._need("list")
-        listed: Sequence[ListedEntry] = await self._call("list", prefix)
+        check_names(self.ns, prefix, what="prefix")
+        self._calls.need("list")
+        listed: Sequence[ListedEntry] = await self._calls("list", prefix)
         return listed
 
     async def entries(self, prefix: str = "") -> ReadEntries:
@@ -144,17 +150,18 @@ class NamespaceView:
 
         `damaged` of the answer says which were, and why, as far as the backend tells.
         """
-        if self.supports("read_all"):
-            whole: Mapping[str, StoredEntry] = await self._call("read_all", prefix)
+        check_names(self.ns, prefix, what="prefix")
+        if self._calls.offers("read_all"):
+            whole: Mapping[str, StoredEntry] = await self._calls("read_all", prefix)
             return whole if isinstance(whole, ReadEntries) else ReadEntries(whole)
         paths = [listed.path for listed in await self.list(prefix)]
         found: list[StoredEntry | CorruptStoreError | None] = []
         for start in range(0, len(paths), _READS_AT_ONCE):
             batch = paths[start : start + _READS_AT_ONCE]
-            if stepping() or not waits(self._backend, "read"):
-                found += [await self._read_or_damage(path) for path in batch]
-            else:
+            if self._calls.reads_at_once():
                 found += await asyncio.gather(*map(self._read_or_damage, batch))
+            else:
+                found += [await self._read_or_damage(path) for path in batch]
         read = dict(zip(paths, found, strict=True))
         return ReadEntries(
             {path: entry for path, entry in read.items() if isinstance(entry, StoredEntry)},
@@ -170,25 +177,27 @@ class NamespaceView:
     ) -> Sequence[SearchHit]:
         """The entries that answer the query, best first, in pages.
 
-        Raises StoreCapabilityError when the backend cannot search.
+        Of a longer query the first `LONGEST_QUERY` (2,000) characters are searched for. Raises
+        StoreCapabilityError when the backend cannot search.
         """
-        self._need("search")
-        hits: Sequence[SearchHit] = await self._call(
-            "search", query, prefix=prefix, limit=limit, offset=offset
+        check_search(query, prefix, limit, offset)
+        self._calls.need("search")
+        hits: Sequence[SearchHit] = await self._calls(
+            "search", query[:LONGEST_QUERY], prefix=prefix, limit=limit, offset=offset
         )
         return hits
 
     async def exists(self, path: str) -> bool:
         """Whether something complete is stored there. False on a backend that cannot tell."""
         address.check_path(path, self.ns)
-        return self.supports("exists") and bool(await self._call("exists", path))
+        return self._calls.offers("exists") and bool(await self._calls("exists", path))
 
     async def physical_path(self, path: str) -> str | None:
         """The file that holds the entry, or None on a backend without files."""
         address.check_path(path, self.ns)
-        if not self.supports("physical_path"):
+        if not self._calls.offers("physical_path"):
             return None
-        file: str | None = await self._call("physical_path", path)
+        file: str | None = await self._calls("physical_path", path)
         return file
 
     # Writing
@@ -202,10 +211,10 @@ class NamespaceView:
         the text that it was made of.
         """
         address.check_path(path, self.ns)
+        entry = self._entry(content, meta)
         self._check_promise(path, content)
-        entry = StoredEntry(content=content, meta=self._stamped(meta or {}))
         async with self._alone(path):
-            await self._call("write", path, entry)
+            await self._calls("write", path, entry)
         return self._wrote(path, entry)
 
     async def put_auto(self, content: str, meta: Mapping[str, Any] | None = None) -> PutResult:
@@ -215,20 +224,20 @@ class NamespaceView:
         damaged one is replaced.
         """
         path = self.auto_path(content)
+        entry = self._entry(content, meta)
         if meta is None and await self._holds(path, content):
             if self._index.get(path) is None:
                 self.register(path, bytes=byte_length(content))
             else:
                 self.touch(path)
             return PutResult(path=path, uri=self.uri(path))
-        entry = StoredEntry(content=content, meta=self._stamped(meta or {}))
         async with self._alone(path):
             try:
-                await self._call("write", path, entry)
+                await self._calls("write", path, entry)
             except CorruptStoreError:
                 # The address says what belongs there, so the damaged copy is no loss.
-                await self._call("delete", path)
-                await self._call("write", path, entry)
+                await self._calls("delete", path)
+                await self._calls("write", path, entry)
         return self._wrote(path, entry)
 
     async def append(
@@ -239,10 +248,15 @@ class NamespaceView:
         `meta` is laid over the entry's own. No concurrent append or update is lost.
         """
         address.check_path(path, self.ns)
-        if meta is None and self.supports("append") and not address.is_content_path(self.ns, path):
+        self._entry(content, meta)
+        if (
+            meta is None
+            and self._calls.offers("append")
+            and not address.is_content_path(self.ns, path)
+        ):
             async with self._alone(path):
-                await self._call("append", path, content)
-            entry: StoredEntry | None = await self._call("read", path)
+                await self._calls("append", path, content)
+            entry: StoredEntry | None = await self._calls("read", path)
             if entry is not None:
                 self.register(path, bytes=byte_length(entry.content))
             return PutResult(path=path, uri=self.uri(path))
@@ -264,17 +278,27 @@ class NamespaceView:
         keeps out other users of the same backend object only, not other processes.
         """
         address.check_path(path, self.ns)
+        check_callable(change, "change", optional=False)
         async with self._locks.hold(self.ns, path):
-            attempt = 0
+            attempt, in_vain, seen = 0, 0, None
             while True:
-                before: StoredEntry | None = await self._call("read", path)
+                before: StoredEntry | None = await self._calls("read", path)
                 after = await settle(change(before))
                 if after is not None and after != before:
+                    check_entry(after)
                     self._check_promise(path, after.content)
                     after = StoredEntry(content=after.content, meta=self._stamped(after.meta))
-                if await self._swap(path, before, after):
+                if await self._calls.swap(path, before, after):
                     break
                 attempt += 1
+                in_vain = in_vain + 1 if repr(before) == seen else 0
+                seen = repr(before)
+                if in_vain == _MOST_IN_VAIN:
+                    raise ConflictError(
+                        f"{shown(self.uri(path))} could not be changed: the backend says "
+                        "that somebody "
+                        f"else was faster, {in_vain} times, and yet the entry stays the same."
+                    )
                 await _pause(min(attempt, 10) / 1000)
         if after is None:
             self._index.drop(path)
@@ -285,25 +309,25 @@ class NamespaceView:
     async def delete(self, path: str) -> bool:
         """Remove the entry, also from the access index. True when there was one."""
         address.check_path(path, self.ns)
-        self._need("delete")
-        async with self._alone(path):
-            gone = bool(await self._call("delete", path))
+        self._calls.need("delete")
+        gone = await self._remove(path)
         self._index.drop(path)
         return gone
 
     async def snapshot(self) -> dict[str, StoredEntry] | None:
         """A copy of the namespace in its order, or None where the backend cannot make one."""
-        if not self.supports("snapshot"):
+        if not self._calls.offers("snapshot"):
             return None
-        return dict(await self._call("snapshot"))
+        return dict(await self._calls("snapshot"))
 
     async def restore(self, data: Mapping[str, StoredEntry]) -> bool:
         """Replace the namespace and forget its access index. False where the backend cannot."""
-        if not self.supports("restore"):
+        if not self._calls.offers("restore"):
             return False
+        check_entries(data)
         for path in data:
             address.check_path(path, self.ns)
-        await self._call("restore", dict(data))
+        await self._calls("restore", dict(data))
         self._index.clear()
         return True
 
@@ -311,6 +335,8 @@ class NamespaceView:
 
     def register(self, path: str, *, bytes: int) -> None:
         """Note that the entry was written just now. A known entry keeps its creation time."""
+        address.check_path(path, self.ns)
+        check_whole(bytes, "bytes")
         now = self._clock()
         self._index.register(self._record(path, created_at=now, accessed_at=now, bytes=bytes))
 
@@ -318,11 +344,15 @@ class NamespaceView:
         self, path: str, *, created_at: int, accessed_at: int | None = None, bytes: int = 0
     ) -> None:
         """Take an entry that somebody else wrote into the index, with its own times."""
+        address.check_path(path, self.ns)
         used = created_at if accessed_at is None else accessed_at
+        for name, value in (("created_at", created_at), ("accessed_at", used), ("bytes", bytes)):
+            check_whole(value, name)
         self._index.adopt(self._record(path, created_at=created_at, accessed_at=used, bytes=bytes))
 
     def touch(self, path: str) -> None:
         """Note a use. An entry that is not in the index is left out of it."""
+        check_names(self.ns, path)
         self._index.touch(path, self._clock())
 
     def index(self) -> tuple[AccessRecord, ...]:
@@ -331,6 +361,7 @@ class NamespaceView:
 
     def index_entry(self, path: str) -> AccessRecord | None:
         """What the index knows about one entry."""
+        check_names(self.ns, path)
         return self._index.get(path)
 
     async def reconcile(self) -> int:
@@ -338,7 +369,7 @@ class NamespaceView:
 
         Sizes and times are the listing's own; what it does not tell is measured by reading.
         """
-        self._need("list")
+        self._calls.need("list")
         now = self._clock()
         adopted = 0
         for listed in await self.list():
@@ -372,27 +403,19 @@ class NamespaceView:
         to `on_hook_error` and the cleanup goes on. Calls for one namespace run one after another,
         each with its own caps.
         """
+        check_callable(on_evicted, "on_evicted")
+        check_callable(on_hook_error, "on_hook_error")
         policy = self.policy.overridden(max_age=max_age, max_files=max_files, max_bytes=max_bytes)
-        self._need("list", "delete")
-        self._refuse_waiting("list", "delete")
-        evicted: list[tuple[AccessRecord, EvictionReason]] = []
-        failed: list[FailedEviction] = []
+        self._calls.need("list", "delete")
+        self._calls.refuse_waiting("list", "delete")
         async with self._locks.hold(self.ns, "", "cleanup"):
-            for record, reason in plan_eviction(self._index.records(), policy, self._clock()):
-                if self._index.get(record.path) != record:
-                    continue  # used or rewritten since the plan was made
-                try:
-                    async with self._alone(record.path):
-                        await self._call("delete", record.path)
-                except AsyncRequiredError:
-                    raise
-                except Exception as error:  # noqa: BLE001 - whatever a backend raises is reported
-                    failed.append(FailedEviction(entry=record, error=error))
-                    continue
-                self._index.drop(record.path)
-                evicted.append((record, reason))
-                await _tell(record, reason, on_evicted, on_hook_error)
-        return eviction_result(evicted, failed)
+            return await evict(
+                plan_eviction(self._index.records(), policy, self._clock()),
+                self._index,
+                self._remove,
+                on_evicted=on_evicted,
+                on_hook_error=on_hook_error,
+            )
 
     # The same for callers without an event loop
 
@@ -463,45 +486,18 @@ class NamespaceView:
 
     # Inner workings
 
-    async def _call(self, method: str, /, *args: object, **options: object) -> Any:
-        self._refuse_waiting(method)
-        answer: Any = getattr(self._backend, method)(self.ns, *args, **options)
-        return await settle(answer)
-
-    def _refuse_waiting(self, *methods: str) -> None:
-        """Decide before the backend is touched, so that a refused call has done nothing."""
-        if not stepping():
-            return
-        for method in methods:
-            if waits(self._backend, method):
-                raise AsyncRequiredError(
-                    f"{type(self._backend).__name__}.{method}() for namespace {self.ns!r}"
-                )
-
-    def _need(self, *capabilities: str) -> None:
-        missing = [name for name in capabilities if not self.supports(name)]
-        if missing:
-            raise StoreCapabilityError(self.ns, missing)
+    async def _remove(self, path: str) -> bool:
+        async with self._alone(path):
+            return bool(await self._calls("delete", path))
 
     @asynccontextmanager
     async def _alone(self, path: str) -> AsyncGenerator[None]:
         """Keep a plain write out of an update's way where the backend itself cannot."""
-        if self.supports("compare_and_swap"):
+        if self._calls.offers("compare_and_swap"):
             yield
         else:
             async with self._locks.hold(self.ns, path):
                 yield
-
-    async def _swap(self, path: str, before: StoredEntry | None, after: StoredEntry | None) -> bool:
-        if before == after:
-            return True
-        if self.supports("compare_and_swap"):
-            return bool(await self._call("compare_and_swap", path, before, after))
-        if after is None:
-            await self._call("delete", path)
-        else:
-            await self._call("write", path, after)
-        return True
 
     async def _readable(self, path: str) -> StoredEntry | None:
         entry = await self._read_or_damage(path)
@@ -509,7 +505,7 @@ class NamespaceView:
 
     async def _read_or_damage(self, path: str) -> StoredEntry | CorruptStoreError | None:
         try:
-            entry: StoredEntry | None = await self._call("read", path)
+            entry: StoredEntry | None = await self._calls("read", path)
         except CorruptStoreError as error:
             return error
         return entry
@@ -521,9 +517,15 @@ class NamespaceView:
     def _check_promise(self, path: str, content: str) -> None:
         if not address.keeps_promise(self.ns, path, content):
             raise AddressError(
-                f"{path!r} is the content address of another text and cannot hold this one; "
+                f"{shown(path)} is the content address of another text and cannot hold this one; "
                 "choose a name of your own, or let `put_auto` make the address."
             )
+
+    def _entry(self, content: str, meta: Mapping[str, Any] | None) -> StoredEntry:
+        """What is to be stored, its times filled in; judged before anything is touched."""
+        check_text(content, "content")
+        check_meta({} if meta is None else meta)
+        return StoredEntry(content=content, meta=self._stamped(meta or {}))
 
     def _stamped(self, meta: Mapping[str, Any]) -> dict[str, Any]:
         now = self._clock()
@@ -560,18 +562,3 @@ async def _pause(seconds: float) -> None:
         time.sleep(seconds)
     else:
         await asyncio.sleep(seconds)
-
-
-async def _tell(
-    record: AccessRecord,
-    reason: EvictionReason,
-    hook: EvictionHook | None,
-    on_error: HookErrorHook | None,
-) -> None:
-    if hook is None:
-        return
-    try:
-        await settle(hook(record, reason))
-    except Exception as error:  # noqa: BLE001 - a hook never stops a cleanup
-        if on_error is not None:
-            on_error(record, error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -12,6 +11,7 @@ from typing import Any, cast
 from context_chef.errors import SettingsError, nearest, shown
 from context_chef.persistence.address import SCHEME
 from context_chef.persistence.backend import StorageBackend
+from context_chef.persistence.given import is_cap
 from context_chef.persistence.namespace import EvictionHook
 from context_chef.persistence.store import Store, check_scheme
 
@@ -33,9 +33,9 @@ class ToolOffload:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
-            raise SettingsError(f"`per_tool` needs the `name` of a tool, not {self.name!r}.")
+            raise SettingsError(f"`per_tool` needs the `name` of a tool, not {shown(self.name)}.")
         for name in ("threshold", "threshold_tokens", "head_chars", "tail_chars"):
-            _check_count(f"per_tool[{self.name!r}].{name}", getattr(self, name), optional=True)
+            _check_count(f"per_tool[{shown(self.name)}].{name}", getattr(self, name), optional=True)
 
     @classmethod
     def of(cls, item: str | ToolOffload | Mapping[str, Any]) -> ToolOffload:
@@ -44,12 +44,16 @@ class ToolOffload:
             return item
         if isinstance(item, str):
             return cls(name=item, never=True)
+        if not isinstance(item, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
+            raise SettingsError(f"`per_tool` holds names and settings, not {shown(item)}.")
         known = [field.name for field in fields(cls)]
         for name in item:
             if name not in known:
-                raise SettingsError(f"{name!r} is no setting of `per_tool`. {nearest(name, known)}")
+                raise SettingsError(
+                    f"{shown(name)} is no setting of `per_tool`. {nearest(name, known)}"
+                )
         if "name" not in item:
-            raise SettingsError(f"`per_tool` needs the `name` of a tool in {dict(item)!r}.")
+            raise SettingsError(f"`per_tool` needs the `name` of a tool in {shown(dict(item))}.")
         return cls(**item)
 
 
@@ -60,9 +64,9 @@ class OffloadConfig:
     A text longer than `threshold` characters goes; with `threshold_tokens` set, tokens are counted
     instead. `head_chars` and `tail_chars` of it stay visible, cut at line ends where there are any;
     nothing goes when they would show everything. `kept_error_lines` lines that look like errors are
-    kept from the rest. Nothing goes either when the marker would be no shorter than the text, unless
-    `only_if_shorter` is False. `per_tool` holds names of tools whose output is never offloaded, and
-    settings for others; the last entry for a name wins.
+    kept from the rest. Nothing goes either when the marker would be no shorter than the text,
+    unless `only_if_shorter` is False. `per_tool` holds names of tools whose output is never
+    offloaded, and settings for others; the last entry for a name wins.
 
     `automatic` does it at every compile: to tool results, to texts longer than
     `argument_threshold` in the arguments of calls, and to media larger than `media_bytes` (None
@@ -101,7 +105,7 @@ class OffloadConfig:
         for name in ("head_chars", "tail_chars"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise SettingsError(f"`{name}` must be a whole number, not {value!r}.")
+                raise SettingsError(f"`{name}` must be a whole number, not {shown(value)}.")
         for name in ("preview", "only_if_shorter", "automatic"):
             value = getattr(self, name)
             if not isinstance(value, bool):
@@ -116,14 +120,17 @@ class OffloadConfig:
         check_scheme(VFS_NAMESPACE, self.uri_scheme)
         _check_adapter(self.adapter)
         if self.on_vfs_evicted is not None and not callable(self.on_vfs_evicted):
-            raise SettingsError(f"`on_vfs_evicted` must be callable, not {self.on_vfs_evicted!r}.")
-        items = cast("Any", self.per_tool)
-        if isinstance(items, (str, Mapping)):
             raise SettingsError(
-                f"`per_tool` is a list of names and settings, not {items!r}; "
+                f"`on_vfs_evicted` must be callable, not {shown(self.on_vfs_evicted)}."
+            )
+        items = cast("Any", self.per_tool)
+        if isinstance(items, str) or not isinstance(items, Sequence):
+            raise SettingsError(
+                f"`per_tool` is a list of names and settings, not {shown(self.per_tool)}; "
                 "write {'name': …, 'threshold': …} for each tool."
             )
-        object.__setattr__(self, "per_tool", tuple(ToolOffload.of(item) for item in items))
+        listed = cast("Sequence[Any]", items)
+        object.__setattr__(self, "per_tool", tuple(ToolOffload.of(item) for item in listed))
 
     def for_tool(self, name: str | None) -> OffloadConfig | None:
         """The settings for the output of that tool; None when it is never offloaded."""
@@ -160,7 +167,8 @@ def _check_adapter(adapter: object) -> None:
     else:
         return
     raise SettingsError(
-        f"`adapter` must be a storage backend, not {adapter!r}. Wrap a file adapter of earlier "
+        f"`adapter` must be a storage backend, not {shown(adapter)}. Wrap a file adapter "
+        "of earlier "
         "versions: `adapter=context_chef.compat.from_vfs_adapter(…)`."
     )
 
@@ -170,16 +178,16 @@ def _check_count(name: str, value: object, *, optional: bool = False) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         kind = "a whole number of 0 or more" + (", or None" if optional else "")
-        raise SettingsError(f"`{name}` must be {kind}, not {value!r}.")
+        raise SettingsError(f"`{name}` must be {kind}, not {shown(value)}.")
 
 
 def _check_cap(name: str, value: object) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        raise SettingsError(f"`{name}` must be a number, infinity or None, not {value!r}.")
-    if value < 0:
+    if not is_cap(value):
+        raise SettingsError(f"`{name}` must be a number, infinity or None, not {shown(value)}.")
+    if cast("float", value) < 0:
         raise SettingsError(
-            f"`{name}` must not be negative, but is {value!r}; "
+            f"`{name}` must not be negative, but is {shown(value)}; "
             "0 lets nothing stay, None sets no cap."
         )

@@ -89,7 +89,9 @@ class Offloader:
         logger: Logger | None = None,
         count_tokens: Callable[[str], int] | None = None,
     ) -> None:
-        self.config = config or OffloadConfig()
+        self.config = OffloadConfig() if config is None else config
+        if not isinstance(self.config, OffloadConfig):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers without a type checker
+            raise SettingsError(f"`config` is an OffloadConfig, not {shown(config)}.")
         chosen = _own_store(self.config, clock or system_clock) or store
         if chosen is None:
             raise SettingsError(

@@ -12,6 +12,7 @@ from context_chef.persistence.backend import (
     StorageBackend,
     StoredEntry,
 )
+from context_chef.persistence.given import check_names
 from context_chef.persistence.in_memory import InMemoryBackend
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ class OverlayBackend:
         return _then(self._below.read(ns, path), hide)
 
     def list(self, ns: str, prefix: str = "") -> MaybeAwaitable[Sequence[ListedEntry]]:
+        check_names(ns, prefix, what="prefix")
         if ns in self._owned:
             return self._here.list(ns, prefix)
 

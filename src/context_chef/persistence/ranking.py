@@ -11,8 +11,15 @@ from typing import cast
 
 import msgspec
 
-from context_chef.persistence.backend import SearchHit, StoredEntry, copy_meta, sendable
+from context_chef.persistence.backend import (
+    SearchHit,
+    StoredEntry,
+    check_entries,
+    copy_meta,
+    sendable,
+)
 from context_chef.persistence.forks import SQLITE
+from context_chef.persistence.given import check_search
 from context_chef.persistence.text_index import (
     ENTRIES,
     INDEX,
@@ -32,10 +39,11 @@ class RankedEntries:
     """
 
     def __init__(self) -> None:
-        self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        weakref.finalize(self, _close, self._db, os.getpid())
-        for statement in (*ENTRIES, *INDEX):
-            self._db.execute(statement)
+        with SQLITE.inside():
+            self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+            weakref.finalize(self, _close, self._db, os.getpid())
+            for statement in (*ENTRIES, *INDEX):
+                self._db.execute(statement)
         self._index = TextIndex()
         self._entries: dict[str, StoredEntry] = {}
         self._lock = threading.RLock()
@@ -116,7 +124,8 @@ class RankedEntries:
 def _close(db: sqlite3.Connection, owner: int) -> None:
     """Not in a child made by a fork: there a thread that is gone may hold the connection's lock."""
     if os.getpid() == owner:
-        db.close()
+        with SQLITE.inside():
+            db.close()
 
 
 def rank(
@@ -128,6 +137,8 @@ def rank(
     offset: int = 0,
 ) -> Sequence[SearchHit]:
     """Search entries that were read anyway, as a backend that searches would."""
+    check_entries(entries)
+    check_search(query, prefix, limit, offset)
     ranked = RankedEntries()
     try:
         ranked.refresh(entries)

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from context_chef.errors import CorruptStoreError, SettingsError, StoreError
+from context_chef.errors import CorruptStoreError, SettingsError, StoreError, shown
 from context_chef.persistence.backend import (
     Clock,
     ListedEntry,
@@ -19,10 +19,18 @@ from context_chef.persistence.backend import (
     SearchHit,
     StoredEntry,
     appended,
+    check_entries,
     stored_form,
     system_clock,
 )
 from context_chef.persistence.connections import Connections
+from context_chef.persistence.given import (
+    check_names,
+    check_search,
+    check_seconds,
+    check_text,
+    file_path,
+)
 from context_chef.persistence.layouts import dump_json, listed_meta, load_meta
 from context_chef.persistence.ranking import rank
 from context_chef.persistence.schema import has_search_index, rebuild_search_index
@@ -60,14 +68,14 @@ class SQLiteBackend:
         busy_timeout: float = 30.0,
         read_only: bool = False,
     ) -> None:
-        if os.fspath(path) in ("", ":memory:"):
+        named = file_path(path)
+        if named in ("", ":memory:"):
             raise SettingsError(
-                f"`path` must name a file, not {os.fspath(path)!r}; "
+                f"`path` must name a file, not {shown(named)}; "
                 "use `InMemoryBackend` for entries that need not last."
             )
-        if not busy_timeout >= 0:
-            raise SettingsError(f"`busy_timeout` must not be negative, but is {busy_timeout!r}.")
-        self.path = Path(path).absolute()
+        check_seconds(busy_timeout, "busy_timeout")
+        self.path = Path(named).absolute()
         self._clock = clock
         self._index = TextIndex()
         self._connections = Connections(self.path, busy_timeout=busy_timeout, read_only=read_only)
@@ -78,16 +86,18 @@ class SQLiteBackend:
     def read(self, ns: str, path: str) -> StoredEntry | None:
         """The entry, as a copy of the caller's own, or None where there is none.
 
-        Raises CorruptStoreError or OSError.
+        Raises CorruptStoreError or another StoreError.
         """
+        check_names(ns, path)
         with self._reading() as db:
             return None if db is None else self._read(db, ns, path)
 
     def write(self, ns: str, path: str, entry: StoredEntry) -> None:
         """Put the entry there, in place of what was there, all of it or nothing.
 
-        Raises CorruptStoreError or OSError.
+        Raises CorruptStoreError or another StoreError.
         """
+        check_names(ns, path)
         entry = stored_form(entry)
         with self._changing() as db:
             self._put(db, ns, path, entry)
@@ -95,8 +105,9 @@ class SQLiteBackend:
     def delete(self, ns: str, path: str) -> bool:
         """Remove the entry. True when there was one.
 
-        Raises CorruptStoreError or OSError.
+        Raises CorruptStoreError or another StoreError.
         """
+        check_names(ns, path)
         if not self.exists(ns, path):
             return False  # which needs no lock, and no right to write
         with self._connections.changing(create=False) as db:
@@ -104,6 +115,7 @@ class SQLiteBackend:
 
     def list(self, ns: str, prefix: str = "") -> Sequence[ListedEntry]:
         """Path and meta of every readable entry below `prefix`, always in the same order."""
+        check_names(ns, prefix, what="prefix")
         return [
             ListedEntry(path=path, meta=listed_meta(entry))
             for path, entry in self.read_all(ns, prefix).items()
@@ -111,6 +123,7 @@ class SQLiteBackend:
 
     def read_all(self, ns: str, prefix: str = "") -> ReadEntries:
         """Path to entry of everything below `prefix`, in the order of `list`; copies."""
+        check_names(ns, prefix, what="prefix")
         with self._reading() as db:
             if db is None:
                 return ReadEntries()
@@ -119,11 +132,14 @@ class SQLiteBackend:
 
     def exists(self, ns: str, path: str) -> bool:
         """Whether an entry is stored under exactly this path, without reading it."""
+        check_names(ns, path)
         with self._reading() as db:
             return db is not None and self._row(db, ns, path) is not None
 
     def append(self, ns: str, path: str, content: str) -> None:
         """Add text at the end of the entry, creating it when absent; no concurrent one is lost."""
+        check_text(content, "content")
+        check_names(ns, path)
         with self._changing() as db:
             before = self._read(db, ns, path)
             self._put(db, ns, path, appended(before, content, self._clock()))
@@ -135,6 +151,7 @@ class SQLiteBackend:
 
         Answers whether it was done. Nothing changes when it was not.
         """
+        check_names(ns, path)
         new = None if new is None else stored_form(new)
         with self._changing() as db:
             current = self._read(db, ns, path)
@@ -148,10 +165,13 @@ class SQLiteBackend:
 
     def snapshot(self, ns: str) -> Mapping[str, StoredEntry]:
         """Path to entry of the whole namespace, in its order; copies."""
+        check_names(ns)
         return self.read_all(ns)
 
     def restore(self, ns: str, data: Mapping[str, StoredEntry]) -> None:
         """A row that is damaged is left where it is unless `data` has its path."""
+        check_names(ns)
+        check_entries(data)
         fresh = {path: stored_form(entry) for path, entry in data.items()}
         with self._changing() as db:
             known = self._readable(ns, "", self._rows(db, ns, "").fetchall())
@@ -167,6 +187,8 @@ class SQLiteBackend:
         self, ns: str, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
         """Entries that match `query`, best first: at most `limit`, after `offset` others."""
+        check_names(ns)
+        check_search(query, prefix, limit, offset)
         self._catch_up()
         with self._reading() as db:
             if db is None:
@@ -200,7 +222,9 @@ class SQLiteBackend:
             entries = db.execute("SELECT ns, path, content, meta FROM entries ORDER BY ns, path")
             for ns, path, content, meta in entries:
                 if not isinstance(ns, str) or not isinstance(path, str):
-                    found.append(f"{self.path}: a row has no readable name: {ns!r}, {path!r}.")
+                    found.append(
+                        f"{self.path}: a row has no readable name: {shown(ns)}, {shown(path)}."
+                    )
                     continue
                 try:
                     self._entry(path_in_column(ns), path_in_column(path), content, meta)
@@ -236,7 +260,8 @@ class SQLiteBackend:
         known = load_meta(meta)
         if known is None or not isinstance(content, str):
             raise CorruptStoreError(
-                f"{path!r} in namespace {ns!r} of {str(self.path)!r} is damaged: its row holds no "
+                f"{shown(path)} in namespace {shown(ns)} of {str(self.path)!r} is damaged: "
+                "its row holds no "
                 "entry. Delete it, or restore the file.",
                 told=DAMAGED,
             )

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from context_chef.errors import SettingsError
+from context_chef.errors import InputError, SettingsError, shown
 from context_chef.persistence import address
 from context_chef.persistence.address import Address
-from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry, system_clock
+from context_chef.persistence.backend import (
+    Clock,
+    StorageBackend,
+    StoredEntry,
+    check_entries,
+    system_clock,
+)
 from context_chef.persistence.eviction import AccessIndex, EvictionPolicy
+from context_chef.persistence.given import check_mapping, check_names
 from context_chef.persistence.locks import locks_of
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.overlay import OverlayBackend
@@ -37,6 +44,12 @@ class Store:
         clock: Clock = system_clock,
     ) -> None:
         _check_backend(backend)
+        if not callable(clock):
+            raise SettingsError(
+                f"`clock` is a function that answers milliseconds, not {shown(clock)}."
+            )
+        _check_by_namespace(eviction, "eviction")
+        _check_by_namespace(uri_scheme, "uri_scheme")
         self.backend = backend
         self.clock = clock
         self.eviction: dict[str, EvictionPolicy] = {
@@ -64,12 +77,17 @@ class Store:
 
     def branch(self, owned: Mapping[str, Mapping[str, StoredEntry]] | None = None) -> Store:
         """A store with the same settings whose writes stay in this process. See OverlayBackend."""
+        check_mapping(owned or {}, "owned")
+        for ns, entries in (owned or {}).items():
+            address.check_namespace(ns)
+            check_entries(entries)
         overlay = OverlayBackend(self.backend, owned=owned)
         return Store(overlay, eviction=self.eviction, uri_scheme=self._schemes, clock=self.clock)
 
     @staticmethod
     def uri(ns: str, path: str) -> str:
         """The canonical address, `context://<ns>/<path>`, whatever scheme the namespace has."""
+        check_names(ns, path)
         return address.build_uri(ns, path)
 
     @staticmethod
@@ -98,14 +116,22 @@ class Store:
 def check_scheme(ns: str, scheme: object) -> None:
     """Refuse a prefix that would swallow addresses of other namespaces."""
     if not isinstance(scheme, str):
-        raise SettingsError(f"`uri_scheme` of {ns!r} must be a string, not {scheme!r}.")
+        raise SettingsError(f"`uri_scheme` of {shown(ns)} must be a string, not {shown(scheme)}.")
     own = address.build_uri(ns, "")
     shadows = address.SCHEME.startswith(scheme) or scheme.startswith(address.SCHEME)
     if scheme and shadows and scheme != own:
         raise SettingsError(
-            f"`uri_scheme` of {ns!r} must not be {scheme!r}: it would shadow the addresses of "
+            f"`uri_scheme` of {shown(ns)} must not be {shown(scheme)}: it would shadow the "
+            "addresses of "
             f"every namespace. Use a scheme of your own, such as '{ns}://', or leave it out."
         )
+
+
+def _check_by_namespace(value: object, name: str) -> None:
+    try:
+        check_mapping({} if value is None else value, name)
+    except InputError as error:
+        raise SettingsError(f"`{name}` is a mapping by namespace, not {shown(value)}.") from error
 
 
 def _check_backend(backend: object) -> None:
@@ -116,6 +142,6 @@ def _check_backend(backend: object) -> None:
     ]
     if missing:
         raise SettingsError(
-            f"`store` needs a storage backend, but {backend!r} has no {', '.join(missing)}; "
+            f"`store` needs a storage backend, but {shown(backend)} has no {', '.join(missing)}; "
             "see `StorageBackend`."
         )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from context_chef.persistence.backend import SearchHit, sendable
+from context_chef.persistence.given import LONGEST_QUERY
 from context_chef.persistence.layouts import load_meta
 from context_chef.persistence.passages import passages_of, snippet_of
 from context_chef.persistence.words import WordSplitter, needles_of, query_words
@@ -137,7 +138,7 @@ class TextIndex:
         self, db: sqlite3.Connection, ns: str, query: str, *, prefix: str, limit: int, offset: int
     ) -> Sequence[SearchHit]:
         """The best hits: one an entry, or one a message where the entry is an archived span."""
-        query = sendable(query)
+        query = sendable(query[:LONGEST_QUERY])
         limit, offset = min(max(limit, 0), _MAX_LIMIT), max(offset, 0)
         needed = limit + offset
         if not limit or not query.strip():

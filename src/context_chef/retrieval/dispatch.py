@@ -14,9 +14,11 @@ from context_chef.errors import (
     StoreCapabilityError,
     StoreError,
     UnknownToolError,
+    shown,
 )
 from context_chef.ir.tools import ToolRequest
 from context_chef.persistence.backend import sendable
+from context_chef.persistence.given import LONGEST_QUERY
 from context_chef.prompts import replies
 from context_chef.prompts.store import NEW_CONTEXT_ANSWER
 from context_chef.retrieval.arguments import BLANKS, Arguments, Mistake, parse_arguments
@@ -34,8 +36,6 @@ from context_chef.retrieval.native_memory import NativeMemory
 from context_chef.retrieval.policy import MEMORY_NAMESPACE, VFS_NAMESPACE, check_writable
 
 _READS: Final = ("view", "search")
-_LONGEST_QUERY: Final = 2_000
-"""Characters of a query that are searched for; a longer one is a text, and costs seconds."""
 
 
 async def dispatch_context_tool(host: ContextHost, call: ToolRequest | Mapping[str, Any]) -> str:
@@ -49,7 +49,7 @@ async def dispatch_context_tool(host: ContextHost, call: ToolRequest | Mapping[s
     if not is_context_tool_name(name, native_memory=host.config.native_memory):
         known = (*CONTEXT_TOOL_NAMES, *([NATIVE_MEMORY_NAME] if host.config.native_memory else []))
         raise UnknownToolError(
-            f"{name!r} is not a tool of the store; those are {', '.join(known)}. "
+            f"{shown(name)} is not a tool of the store; those are {', '.join(known)}. "
             "Ask `owns_tool` before handing a call over."
         )
     return sendable(await _Door(host).answer(cast("str", name), raw))
@@ -168,7 +168,7 @@ class _Door:
         if not query.strip(BLANKS):
             raise Mistake(replies.missing_argument("query"))
         part = parse_view_range(arguments.get("view_range"))
-        total, query = len(query), query[:_LONGEST_QUERY]
+        total, query = len(query), query[:LONGEST_QUERY]
         source = self._entries(location) if memory is None else memory
         answer = await source.search(location, query, part)
         if len(query) == total:

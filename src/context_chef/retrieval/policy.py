@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.persistence.address import fault_of_namespace
 from context_chef.prompts import replies
 from context_chef.retrieval.arguments import Mistake
@@ -48,19 +48,20 @@ class ContextToolConfig:
                 isinstance(value, bool) or not isinstance(value, int) or value < least
             ):
                 raise SettingsError(
-                    f"`{name}` must be a whole number of {least} or more, or None, not {value!r}."
+                    f"`{name}` must be a whole number of {least} or more, or None, not "
+                    f"{shown(value)}."
                 )
         if self.search not in ("backend", "scan"):
-            raise SettingsError(f"`search` is 'backend' or 'scan', not {self.search!r}.")
+            raise SettingsError(f"`search` is 'backend' or 'scan', not {shown(self.search)}.")
 
 
 def _checked_namespaces(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise SettingsError(f"`writable` is a list of namespaces, not {value!r}.")
+        raise SettingsError(f"`writable` is a list of namespaces, not {shown(value)}.")
     names = cast("Sequence[Any]", value)
     for name in names:
         if fault := fault_of_namespace(name):
-            raise SettingsError(f"`writable` holds {name!r}, but {fault}.")
+            raise SettingsError(f"`writable` holds {shown(name)}, but {fault}.")
     return tuple(names)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from context_chef.persistence.given import check_text
 from context_chef.prompts.store import RECALL_DESCRIPTION, RECALL_URI
 from context_chef.retrieval.arguments import BLANKS
 
@@ -28,6 +29,7 @@ def get_recall_tool_definition() -> dict[str, Any]:
 
 def render_recalled_content(stored: str) -> str:
     """An archived span as a transcript; every other text untouched."""
+    check_text(stored, "stored")
     messages = _archived_messages(stored)
     return stored if messages is None else _SEPARATOR.join(_rendered_parts(messages))
 
