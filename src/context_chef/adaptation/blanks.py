@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from context_chef.adaptation.mending import Mending, own_opaque, without_blocks
 from context_chef.ir.blocks import (
     Block,
@@ -20,23 +22,43 @@ def _is_the_assistants(block: Block) -> bool:
     return isinstance(block, ToolCall) or is_reasoning(block)
 
 
+def _is_an_item(block: Block, mending: Mending) -> bool:
+    """Whether that is an item of Responses, which no message holds: its parts are `input_…`."""
+    if mending.target != "openai-responses":
+        return False
+    own = own_opaque(block, "openai-responses")
+    return own is not None and not own.kind.startswith(("input_", "computer_", "additional_"))
+
+
+_MISPLACED: Final = {
+    "anthropic": "block-role",
+    "gemini": "part-role",
+    "openai-responses": "content-type",
+    "openai": "shape",
+}
+
+
 def drop_misplaced_blocks(placed: list[Placed], mending: Mending) -> list[Placed]:
     """Calls and reasoning outside assistant messages: nobody but the assistant has them."""
     out: list[Placed] = []
     for entry in placed:
         message = entry.message
-        if message.role == "assistant" or not any(
-            _is_the_assistants(block) for block in message.content
-        ):
+        if message.role == "assistant":
             out.append(entry)
             continue
         dropped = {
-            index for index, block in enumerate(message.content) if _is_the_assistants(block)
+            index
+            for index, block in enumerate(message.content)
+            if _is_the_assistants(block) or _is_an_item(block, mending)
         }
+        if not dropped:
+            out.append(entry)
+            continue
         mending.repair(
-            "block-role" if mending.target == "anthropic" else "part-role",
+            _MISPLACED[mending.target],
             entry.at,
-            f"a {message.role} message holds no calls and no reasoning: {len(dropped)} left out",
+            f"a {message.role} message holds no calls, no reasoning and no items of their own: "
+            f"{len(dropped)} left out",
         )
         out.append(Placed(entry.at, without_blocks(message, dropped)))
     return out

@@ -47,6 +47,7 @@ from context_chef.prompts.adaptation import (
     failed_result,
     media_moved,
     result_media_label,
+    system_note,
     thinking_as_text,
 )
 from context_chef.prompts.guardrails import prefill_enforcement
@@ -247,6 +248,11 @@ class _MessageWriter:
         native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)
         fields = {key: thaw(value) for key, value in native.items() if key[:1] != "_"}
         role = str(fields.pop("role", message.role))
+        no_place = self._mend and self._profile is not None and not self._profile.leading_system
+        as_users = no_place and role in ("system", "developer")
+        if as_users:
+            self.notes.repair("role-model", "", "the model takes no instructions of this role")
+            role = "user"
         if self._official:
             for key in [key for key in fields if key not in _OFFICIAL_FIELDS]:
                 self._dropped("field-dropped", f".{key}", f"OpenAI takes no `{key}`")
@@ -268,6 +274,8 @@ class _MessageWriter:
                 draft.pieces[-1].marked = True
         if message.role == "tool":
             self._result(message, call, draft)
+        if as_users:
+            wrap_first(draft.pieces, system_note)
         if message.cache is not None and draft.pieces and message.role != "assistant":
             draft.pieces[-1].marked = True
         return draft

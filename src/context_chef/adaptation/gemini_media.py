@@ -42,7 +42,7 @@ def why_not(media: Media, block: Media, profile: ModelProfile | None) -> str | N
     """Why Gemini does not take that media, as the end of a sentence; None when it does."""
     if belongs_elsewhere(media.source, "gemini"):
         return "it was uploaded to another provider"
-    if media.source == Inline(data="") or media.source == PlainText(text=""):
+    if media.source in (Inline(data=""), PlainText(text=""), Url(url="")):
         return "it is empty"
     if isinstance(media.source, PlainText):
         return None

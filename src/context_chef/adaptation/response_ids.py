@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -10,6 +11,17 @@ from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.openai_content import Piece, marked_part
 
 _PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_ID_OF_THE_SERVER: Final = frozenset(
+    {
+        "file_search_call", "web_search_call", "image_generation_call", "code_interpreter_call",
+        "mcp_list_tools", "mcp_approval_request", "mcp_call", "item_reference",
+    }
+)  # fmt: skip
+"""Items that say nothing without their id, and that no other item answers."""
+_ID_NEEDED: Final = frozenset(
+    {"computer_call", "local_shell_call", "local_shell_call_output", "program", "program_output"}
+)
+"""Items with an answer, or that are one: the id cannot go, and neither can the item."""
 _NOT_FROM_THE_MODEL: Final = frozenset(
     {"compaction_trigger", "additional_tools", "mcp_approval_response", "item_reference"}
 )
@@ -94,8 +106,36 @@ def mend_items(
     """
     if strict:
         items = _known_ids(items, notes, store)
-    items = _reasoning_with_followers(items, notes, store, strict)
-    return items if stateful else _without_lost_reasoning(items, notes)
+    while True:
+        items = _reasoning_with_followers(items, notes, store, strict)
+        if stateful:
+            return items
+        found = _without_lost_reasoning(items, notes)
+        if all(a is b for a, b in zip(found, items, strict=False)) and len(found) == len(items):
+            return items
+        items = found  # an id that went may be the one that reasoning before it asks for
+
+
+def take_off_ids(
+    rows: Sequence[dict[str, Any]], places: Mapping[int, str], notes: Notes, *, store: Any
+) -> list[dict[str, Any]]:
+    """Finished items without the ids at those places, which stand there with the reason.
+
+    An item that says nothing without its id goes; reasoning that led to one is mended with it.
+    """
+    kept: list[Item] = []
+    taken = {row["id"] for row in rows if isinstance(row.get("id"), str)}
+    for index, row in enumerate(rows):
+        item = Item(row, spelled="string")
+        if index in places:
+            where = f"input[{index}]"
+            if item.kind in _ID_OF_THE_SERVER:
+                said = f"{item.id!r} is left out: {places[index]}"
+                notes.repair("reasoning-dropped", where, said)
+                continue
+            item = _strip(item, notes, "reasoning-dropped", where, places[index], taken)
+        kept.append(item)
+    return [item.row() for item in mend_items(kept, notes, store=store)]
 
 
 def _known_ids(items: list[Item], notes: Notes, store: Any) -> list[Item]:
@@ -109,10 +149,10 @@ def _known_ids(items: list[Item], notes: Notes, store: Any) -> list[Item]:
                 notes.diagnose("block-dropped", where, message)
                 continue
         elif item.id is not None and item.id in seen:
-            if item.kind == "reasoning":
+            if item.kind == "reasoning" or item.kind in _ID_OF_THE_SERVER:
                 notes.repair("item-id-duplicate", where, f"{item.id!r} stood here a second time")
                 continue
-            item = _strip(item, notes, "item-id-duplicate", where, "another item has it")
+            item = _strip(item, notes, "item-id-duplicate", where, "another item has it", seen)
         elif item.id is not None:
             seen.add(item.id)
             prefix = _PREFIXES.get(item.kind)
@@ -167,11 +207,26 @@ def _without_lost_reasoning(items: list[Item], notes: Notes) -> list[Item]:
     for index, item in enumerate(items):
         if item.after is not None and item.id is not None and item.after not in present:
             why = f"its reasoning item {item.after!r} is not there"
-            item = _strip(item, notes, "reasoning-dropped", f"input[{index}]", why)
+            where = f"input[{index}]"
+            if item.kind in _ID_OF_THE_SERVER:
+                notes.repair("reasoning-dropped", where, f"{item.id!r} is left out: {why}")
+                continue
+            item = _strip(item, notes, "reasoning-dropped", where, why)
         kept.append(item)
     return kept
 
 
-def _strip(item: Item, notes: Notes, rule: str, where: str, why: str) -> Item:
+def _strip(
+    item: Item, notes: Notes, rule: str, where: str, why: str, taken: set[str] | None = None
+) -> Item:
+    """The item without its id; with another one where it cannot be without."""
+    if item.kind in _ID_NEEDED:
+        taken = taken if taken is not None else set()
+        fresh_id = next(
+            made for n in range(2, len(taken) + 3) if (made := f"{item.id}_{n}") not in taken
+        )
+        taken.add(fresh_id)
+        notes.repair(rule, where, f"the id {item.id!r} becomes {fresh_id!r}: {why}")
+        return item.changed(fields={**item.fields, "id": fresh_id}, after=None)
     notes.repair(rule, where, f"the id {item.id!r} is taken off: {why}")
     return item.changed(fields={key: value for key, value in item.fields.items() if key != "id"})

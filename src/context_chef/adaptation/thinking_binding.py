@@ -93,7 +93,7 @@ def _mend_anthropic(placed: list[Placed], mending: Mending) -> list[Placed]:
             mending.repair(
                 "thinking-first", entry.at, "reasoning that was not the first block was left out"
             )
-        if not _goes_on(placed, position):
+        if not _goes_on(placed, position, mending):
             trailing = _trailing(message, dropped)
             if trailing:
                 dropped |= trailing
@@ -123,11 +123,13 @@ def _thinks_first(message: Message, dropped: set[int]) -> bool:
     return True
 
 
-def _goes_on(placed: list[Placed], position: int) -> bool:
+def _goes_on(placed: list[Placed], position: int, mending: Mending) -> bool:
     """Whether the next message is the assistant's too: then the turn does not end here."""
     following = position + 1
     if following < len(placed) and placed[following].message.role == "assistant":
         message = placed[following].message
+        if message.prefill and not mending.takes_open_end:
+            return False  # it goes as an instruction of the user's
         return any(not is_reasoning(block) for block in message.content)
     return False
 

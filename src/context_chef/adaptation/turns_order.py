@@ -65,8 +65,10 @@ def close_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
         return placed
     entry = placed[last]
     message = entry.message
-    if message.role != "assistant" or message.prefill or message.tool_calls:
+    if message.role != "assistant" or message.tool_calls:
         return placed
+    if message.prefill:
+        return _behind_prefill(placed, last, mending)
     if mending.target == "anthropic" and _is_paused(placed, last):
         return placed
     if not mending.takes_open_end:
@@ -76,6 +78,16 @@ def close_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
         )
         return [*placed, Placed(entry.at, Message.user(PLEASE_CONTINUE))]
     if mending.target == "anthropic":
+        return _as_prefill(placed, last, mending)
+    return placed
+
+
+def _behind_prefill(placed: list[Placed], last: int, mending: Mending) -> list[Placed]:
+    """What stands in front of the guardrail's own opening, which the writer sees to."""
+    if not placed[last].message.text.strip():
+        # It would be left out: what stands before it is last then.
+        return close_conversation([*placed[:last], *placed[last + 1 :]], mending)
+    if mending.target == "anthropic" and mending.takes_open_end:
         return _as_prefill(placed, last, mending)
     return placed
 

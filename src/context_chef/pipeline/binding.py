@@ -28,6 +28,8 @@ class SentPrefixes(msgspec.Struct, frozen=True, kw_only=True):
     """Digest of the prefix, by the thinking block's signature or data."""
     last: str | None = None
     """Digest of the whole last request: the prefix of whatever the model answered to it."""
+    by_item: Mapping[str, str] = EMPTY
+    """On OpenAI Responses: the id of the reasoning item that an item came from, by its own id."""
 
 
 class BoundThinking(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +60,7 @@ def bind_thinking(
     remembered.update(dropped)
     return BoundThinking(
         messages=final,
-        sent=SentPrefixes(by_thinking=remembered, last=last),
+        sent=msgspec.structs.replace(sent, by_thinking=remembered, last=last),
         repairs=tuple(repairs),
     )
 
@@ -73,14 +75,21 @@ def _without_unbound(
     fresh = True
     for index, message in enumerate(messages):
         keys = [key for block in message.content if (key := _key(block))]
-        known = [sent.by_thinking.get(key) for key in keys]
-        expected = known[0] if keys and known[0] is not None else None
-        if keys and expected is None and fresh:
-            expected = sent.last  # the answer to the last request, met for the first time
+        expected = {key: sent.by_thinking.get(key) for key in keys}
+        new = [key for key in keys if expected[key] is None]
+        if new and len(new) < len(keys):
+            # The message was sent before, and this was left out of it: it stays out.
+            expected.update(dict.fromkeys(new, ""))
+        elif new and repairs:
+            # Never sent, and what stood before it when it was made was left out just now.
+            expected.update(dict.fromkeys(new, ""))
+        elif new and fresh:
+            expected.update(dict.fromkeys(new, sent.last))  # the answer to the last request
             fresh = False
-        if expected is not None and expected != digest.value:
-            content = tuple(block for block in message.content if not _key(block))
-            dropped.update(dict.fromkeys(keys, expected))
+        gone = {key: was for key, was in expected.items() if was not in (None, digest.value)}
+        if gone:
+            content = tuple(block for block in message.content if _key(block) not in gone)
+            dropped.update({key: was for key, was in gone.items() if was is not None})
             repairs.append(
                 Repair(
                     rule="anthropic/preserved-thinking",

@@ -20,6 +20,7 @@ from context_chef.bridge import settle
 from context_chef.errors import ContextChefError
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
 from context_chef.pipeline.turn import CompileTurn
 
@@ -76,24 +77,14 @@ async def _mend(
     """Read the request back and write it anew: the way back mends what the way there would."""
     target = cast(Provider, turn.target_name)
     try:
-        conversation = cast(Conversation, _READERS[target](http_body(target, payload)))
+        conversation = read_back(target, payload)
         sendable = make_sendable(conversation.messages, target=target, profile=turn.profile)
-        adapted = await settle(
-            adapter.adapt(
-                AdaptRequest(
-                    messages=sendable.messages, tools=conversation.tools, profile=turn.profile
-                )
-            )
-        )
+        await write_anew(turn, payload, adapter, conversation, sendable.messages)
     except ContextChefError as error:
         turn.diagnostics.append(
             Diagnostic(code="not-mended", where="after-adapt", message=str(error))
         )
         return
-    body = {**conversation.request, **adapted.body}
-    arguments = adapter.sdk_arguments(msgspec.structs.replace(adapted, body=body))
-    payload.clear()
-    payload.update(arguments)
     left = {(fault.rule, fault.path) for fault in _faults(turn, payload)}
     turn.repairs.extend(
         Repair(
@@ -104,3 +95,28 @@ async def _mend(
         for fault in faults
         if (fault.rule, fault.path) not in left  # what is left stays in the report as refused
     )
+
+
+def read_back(target: Provider, payload: Payload) -> Conversation:
+    """The conversation that a finished request holds. Raises InputError for what is none."""
+    return cast(Conversation, _READERS[target](http_body(target, payload)))
+
+
+async def write_anew(
+    turn: CompileTurn,
+    payload: Payload,
+    adapter: WireAdapter,
+    conversation: Conversation,
+    messages: tuple[Message, ...],
+) -> None:
+    """Make the request hold these messages of the conversation that was read back from it."""
+    adapted = await settle(
+        adapter.adapt(
+            AdaptRequest(messages=messages, tools=conversation.tools, profile=turn.profile)
+        )
+    )
+    betas = tuple(dict.fromkeys((*payload.meta.betas, *adapted.betas)))
+    body = {**conversation.request, **adapted.body}
+    arguments = adapter.sdk_arguments(msgspec.structs.replace(adapted, body=body, betas=betas))
+    payload.clear()
+    payload.update(arguments)

@@ -13,13 +13,14 @@ from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.adaptation.profiles import profile_for
 from context_chef.bridge import settle, stepping
-from context_chef.errors import SettingsError, UnsendableError, WindowFullError
+from context_chef.errors import SettingsError, WindowFullError
 from context_chef.events import CompileStarted, CompressEnded
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowResult
 from context_chef.pipeline import new_context
 from context_chef.pipeline.cancellation import raise_if_cancelled
+from context_chef.pipeline.preflight import check_sendable
 from context_chef.pipeline.tool_changes import inline_tools, plan_tools, with_settled_changes
 from context_chef.pipeline.turn import CompileTurn, Offload, ToolResultInfo
 from context_chef.pipeline.window_steps import appends, with_sent_tails
@@ -36,7 +37,6 @@ from context_chef.selection.fit import AROUND_HISTORY
 from context_chef.selection.janitor import JanitorTurn
 from context_chef.selection.pass_fit import Standing
 from context_chef.selection.server import find_server
-from context_chef.selection.tool_definitions import is_native
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
 
 _BUILT_IN = (
@@ -65,29 +65,7 @@ async def start(turn: CompileTurn) -> None:
         )
     _open_window(turn)
     plan_tools(turn)
-    _refuse_chat_tools(turn)
-
-
-def _refuse_chat_tools(turn: CompileTurn) -> None:
-    """Before anything is paid for: a request that the provider refuses for sure, and no repair.
-
-    Without its tools the agent would be another one, and which endpoint is called is not ours.
-    """
-    profile = turn.profile
-    if turn.target_name != "openai" or profile is None or profile.chat_tools != "never":
-        return
-    names = [tool.name for tool in turn.inputs.tools if not is_native(tool)]
-    if names and profile.leading_system:  # what takes no system prompt takes no tools anywhere
-        raise UnsendableError(
-            "openai",
-            [
-                f"{profile.name} takes no function tools on Chat Completions, and there are "
-                f"{len(names)}: {', '.join(names[:3])}{', …' if len(names) > 3 else ''}. Compile "
-                "for the target `openai-responses`, which takes them; or leave the tools out; or, "
-                "where a gateway takes them all the same, say so with "
-                f'`profiles={{"{profile.name}": {{"chat_tools": "always"}}}}`'
-            ],
-        )
+    check_sendable(turn)
 
 
 def _find_target(turn: CompileTurn) -> None:

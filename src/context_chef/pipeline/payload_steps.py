@@ -19,8 +19,8 @@ from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
 from context_chef.ir.payload import CompileMeta, Payload
 from context_chef.pipeline import finished, reporting
-from context_chef.pipeline.binding import bind_thinking
 from context_chef.pipeline.foreign_hands import hold_to_json
+from context_chef.pipeline.sent_session import bound, hold_to_what_was_sent
 from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.pipeline.window_steps import appends
@@ -53,6 +53,7 @@ async def adapt(turn: CompileTurn) -> None:
             await settle(handler(context))
             hold_to_json(context.payload, turn.target_name, handler)
         await finished.mend_what_handlers_left(turn)
+    await hold_to_what_was_sent(turn)
     for repair in turn.repairs:
         await turn.emit(Repaired(rule=repair.rule, where=repair.where, message=repair.message))
 
@@ -98,7 +99,7 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     inline = tuple(f"tools[{place}]" for place in range(len(turn.inputs.tools), len(every)))
     turn.repairs.extend(repair for repair in converted.repairs if repair.where.startswith(inline))
     request = AdaptRequest(
-        messages=_bound(turn, sendable.messages),
+        messages=bound(turn, sendable.messages),
         tools=mark_tools(turn.inputs.tools) if turn.marks_tools else turn.inputs.tools,
         profile=turn.profile,
         moving_breakpoints=turn.parts.settings.cache == "auto",
@@ -222,28 +223,3 @@ def _items_at(turn: CompileTurn) -> dict[int, int]:
             item += 1
         items[index] = item
     return items
-
-
-def _bound(turn: CompileTurn, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages without thinking that is bound to something else than what stands before it."""
-    if turn.target_name != "anthropic":
-        return messages
-    if turn.profile is not None and not turn.profile.prefix_bound_thinking:
-        return messages
-
-    def mend(changed: tuple[Message, ...]) -> tuple[Message, ...]:
-        return make_sendable(changed, target="anthropic", profile=turn.profile).messages
-
-    # In the order of the wire: what moves up to the system prompt stands in front of everything.
-    bound = bind_thinking(
-        (
-            *(m for m in messages if m.role == "system" and not m.positional),
-            *(m for m in messages if m.role != "system" or m.positional),
-        ),
-        tools=turn.inputs.tools,
-        sent=turn.state.sent_prefixes,
-        mend=mend,
-    )
-    turn.repairs.extend(bound.repairs)
-    turn.state = msgspec.structs.replace(turn.state, sent_prefixes=bound.sent)
-    return bound.messages

@@ -333,7 +333,7 @@ def tool_choice(request: Request) -> Iterator[Finding]:
     gist="'messages[0].role' does not support 'system' with this model",
     source="recording",
     sureness="A",
-    repair="The instructions go into the first user message.",
+    repair="The instructions go as a user message that is marked as not being the user's.",
     passing=one(_asking({"role": "system", "content": "Be short."}, _HELLO), model="gpt-4o"),
     failing=_asking({"role": "system", "content": "Be short."}, _HELLO, model="o1-mini"),
 )

@@ -113,6 +113,7 @@ def _drops_blocks(request: Request) -> bool:
 )
 def preserved_thinking(requests: Requests) -> Iterator[Finding]:
     bound: dict[str, str] = {}
+    seen: set[str] = set()
     before: _Rendered | None = None
     for index, request in enumerate(requests):
         if request is None:
@@ -120,14 +121,16 @@ def preserved_thinking(requests: Requests) -> Iterator[Finding]:
         rendered = _Rendered(request)
         if request.profile is not None and request.profile.prefix_bound_thinking:
             for key, (path, count) in rendered.thoughts.items():
-                # A block that is new was made from all of the request before.
+                # A block that is new was made from all of the request before. One that was sent
+                # to another model before is bound to what it is first sent with here.
                 if key not in bound:
-                    made = (
-                        rendered.digests[count] if before is None else rendered.after(before, count)
-                    )
-                    bound[key] = made
+                    if before is None or key in seen:
+                        bound[key] = rendered.digests[count]
+                    else:
+                        bound[key] = rendered.after(before, count)
                 if bound[key] != rendered.digests[count] and not _drops_blocks(request):
                     yield Finding(f"[{index}].{path}", "what stands before this block has changed")
+        seen.update(rendered.thoughts)
         before = rendered
 
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
+from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.wire_rules import check_payload, check_sequence
 from context_chef.errors import SettingsError
 from context_chef.ir.payload import Payload
@@ -88,9 +89,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
             body = {"max_tokens": _MAX_TOKENS, **body}
         if target != "gemini":
             body = {"model": model or "unknown", **body}
-        return cls(
-            number=number, target=target, model=model, body=body, betas=payload.meta.betas
-        )
+        return cls(number=number, target=target, model=model, body=body, betas=payload.meta.betas)
 
     @property
     def request(self) -> dict[str, Any]:
@@ -120,23 +119,28 @@ class Judge:
     def session(self, requests: Sequence[Sent]) -> list[Problem]:
         """What is wrong over the requests of a session, which are judged one by one elsewhere."""
         problems: list[Problem] = []
-        by_model: dict[tuple[str, str | None], list[Sent]] = {}
+        by_target: dict[str, list[Sent]] = {}
         for sent in requests:
-            by_model.setdefault((sent.target, sent.model), []).append(sent)
-        for (target, model), turns in by_model.items():
+            if _remembers(sent):
+                by_target.setdefault(sent.target, []).append(sent)
+        for target, turns in by_target.items():
             bodies = [sent.request for sent in turns]
-            if len(bodies) < 2 or target not in ("anthropic", "openai-responses"):
+            if len(bodies) < 2:
                 continue
-            found = [
-                each
-                for each in check_sequence(target, bodies, model=model)
-                if each.rule in _OVER_TURNS
-            ]
+            found = [each for each in check_sequence(target, bodies) if each.rule in _OVER_TURNS]
             problems += [_problem("ours", each, turns[-1].number) for each in found]
             if self._other is not None:
                 theirs = self._other.check_sequence(target, bodies)
                 problems += [_problem(self._name, each, turns[-1].number) for each in theirs]
         return problems
+
+
+def _remembers(sent: Sent) -> bool:
+    """Whether an earlier request makes a difference: models that bind nothing say nothing of it."""
+    if sent.target == "anthropic":
+        profile = profile_for(sent.model, "anthropic")
+        return profile is None or profile.prefix_bound_thinking
+    return sent.target == "openai-responses"
 
 
 _OVER_TURNS = ("anthropic/preserved-thinking", "openai-responses/reasoning-dropped")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -175,7 +175,7 @@ def _empty_texts(payload: dict[str, Any], chance: random.Random) -> None:
         parts = row.get("content", row.get("parts"))
         if isinstance(parts, str) and "content" in row and chance.random() < 0.5:
             row["content"] = ""
-        for part in parts if isinstance(parts, list) else ():
+        for part in cast("list[Any]", parts) if isinstance(parts, list) else ():
             if isinstance(part, dict) and "text" in part and chance.random() < 0.5:
                 part["text"] = ""
 

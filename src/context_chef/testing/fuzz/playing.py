@@ -57,6 +57,17 @@ async def play(recipe: Recipe, judge: Judge) -> Played:
     )
 
 
+def _shorter(text: str, call: object) -> str:
+    return text[:20]
+
+
+def _blank(text: str, call: object) -> str:
+    return " "
+
+
+_TRANSFORMS = {"shorter": _shorter, "blank": _blank}
+
+
 class _Session:
     def __init__(self, recipe: Recipe, judge: Judge) -> None:
         self.problems: list[Problem] = []
@@ -99,8 +110,7 @@ class _Session:
         if "memory" in given:
             settings["memory"] = {"memory_placement": given["memory"]}
         if "transform" in given:
-            kept = {"shorter": lambda text: text[:20], "blank": lambda text: " "}[given["transform"]]
-            settings["transform_tool_result"] = lambda text, call: kept(text)
+            settings["transform_tool_result"] = _TRANSFORMS[given["transform"]]
         chef = ContextChef(
             store=InMemoryBackend(),
             new_window_id=numbered_windows(),
@@ -129,7 +139,7 @@ class _Session:
             self.refused[type(error).__name__] += 1
             if step["do"] == "compile":
                 self._doubt(step, error)
-        except Exception as error:  # what nobody announced is what is looked for
+        except Exception as error:  # noqa: BLE001  # what nobody announced is what is looked for
             self.broken = error
 
     def _doubt(self, step: dict[str, Any], error: ContextChefError) -> None:

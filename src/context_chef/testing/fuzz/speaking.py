@@ -66,7 +66,7 @@ class Speaker:
         n = self._number
         who = self.target if self._happens(0.85) else self._chance.choice(words.TARGETS)
         if who == "anthropic":
-            thought = {"type": "thinking", "text": f"hm {n}", "origin": "anthropic"}
+            thought: Row = {"type": "thinking", "text": f"hm {n}", "origin": "anthropic"}
             if not self._happens(self.odd * 0.5):
                 thought["signature"] = f"sig{n}" if not self._happens(self.odd * 0.2) else "sig"
             if self._happens(0.1):
@@ -86,7 +86,7 @@ class Speaker:
     def call(self, after: str | None = None) -> Row:
         """A call; of the provider that answers where it says more than the others."""
         self._number += 1
-        call = {
+        call: Row = {
             "type": "tool_call",
             "id": self.call_id(),
             "name": self._pick(words.TOOL_NAMES, words.ODD_NAMES),
@@ -106,15 +106,15 @@ class Speaker:
         self._number += 1
         n = self._number
         who = self.target if self._happens(0.7) else self._chance.choice(words.TARGETS)
-        made: list[Row]
+        made: Sequence[Row]
         if who == "anthropic":
-            use = {
+            use: Row = {
                 "type": "server_tool_use",
                 "id": f"srvtoolu_{n}",
                 "name": "web_search",
                 "input": {"query": "q"},
             }
-            result = {
+            result: Row = {
                 "type": "web_search_tool_result",
                 "tool_use_id": f"srvtoolu_{n}",
                 "content": [],
@@ -127,14 +127,14 @@ class Speaker:
                 ([result], [use, use, result], [{**summary, "content": ""}], [result, use]),
             )
         elif who == "openai-responses":
-            search = {
+            search: Row = {
                 "type": "web_search_call",
                 "id": f"ws_{n}",
                 "status": "completed",
                 "action": {"type": "search", "query": "q"},
             }
-            compaction = {"type": "compaction", "id": f"cmp_{n}", "encrypted_content": f"e{n}"}
-            reference = {"type": "item_reference", "id": f"msg_{n}"}
+            compaction: Row = {"type": "compaction", "id": f"cmp_{n}", "encrypted_content": f"e{n}"}
+            reference: Row = {"type": "item_reference", "id": f"msg_{n}"}
             made = self._pick(([search], [compaction]), ([reference], [search, search]))
         elif who == "gemini":
             made = [
@@ -161,7 +161,9 @@ class Speaker:
             blocks += self.reasoning()
         if self._happens(0.12):
             blocks += self.opaque()
-        blocks += [{"type": "text", "text": self.text()} for _ in range(self._chance.choice((1, 1, 2)))]
+        blocks += [
+            {"type": "text", "text": self.text()} for _ in range(self._chance.choice((1, 1, 2)))
+        ]
         if self._happens(0.1):
             blocks += self.reasoning()
         if self._happens(self.odd * 0.4):
