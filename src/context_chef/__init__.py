@@ -154,6 +154,7 @@ if TYPE_CHECKING:
         resolve_vocabulary,
     )
     from context_chef.prompts.xml import object_to_xml
+    from context_chef.recording import Recorder
     from context_chef.retrieval import (
         CONTEXT_COMMANDS,
         CONTEXT_TOOL_NAMES,
@@ -319,6 +320,7 @@ _HOME = {
     "PrunedTools": "selection.prune_rules",
     "Pruner": "selection.pruner",
     "PrunerConfig": "selection.pruner",
+    "Recorder": "recording",
     "RedactedThinking": "ir.blocks",
     "Repair": "ir.diagnostics",
     "Repaired": "events",
@@ -549,6 +551,7 @@ __all__ = [
     "PrunedTools",
     "Pruner",
     "PrunerConfig",
+    "Recorder",
     "RedactedThinking",
     "Repair",
     "Repaired",

@@ -258,6 +258,9 @@ def _show(out: Any, result: ReplayResult, *, each: bool) -> None:
         say(f"… and {_counted(more, 'session')} more; --each shows every one.")
     if len(result.sessions) > 1:
         table(out, f"All {len(result.sessions)} sessions", COLUMNS, [row_of(f) for f in figures])
+    say("\nIn short")
+    for line in in_words(result):
+        say(f"  {line}")
     table(
         out,
         "What became of the facts in messages that left the window",
@@ -267,9 +270,6 @@ def _show(out: Any, result: ReplayResult, *, each: bool) -> None:
     )  # fmt: skip
     if len(result.sessions) == 1:
         _show_one(out, say, result.sessions[0])
-    say("")
-    for line in in_words(result):
-        say(line)
     say("")
     for line in (result.summarizer, result.pauses, f"Tokens are counted with {result.counter}."):
         say(line)

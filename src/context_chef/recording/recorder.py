@@ -119,7 +119,7 @@ class Recorder:
         recorded.
         """
         with self._lock:
-            if self._latest is None:
+            if self._latest is None or (response is None and usage is None):
                 return
             session, number = self._latest
             row: dict[str, Any] = {"kind": "answer", "session": session, "number": number}

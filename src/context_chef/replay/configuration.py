@@ -31,7 +31,8 @@ STRATEGIES: Final = (
     "everything", "drop", "clear", "summarize", "anchored", "reset", "server", "background"
 )  # fmt: skip
 """Names for `--strategy`. `everything` sends the whole conversation, `drop` leaves the oldest part
-out without a summary; `+` joins several to a chain, `background(…)` wraps one."""
+out as most loops do, unsummarised and kept nowhere; `+` joins several to a chain, `background(…)`
+wraps one."""
 COMPARED: Final = ("everything", "drop", "clear+summarize")
 """What is compared when nothing is asked for."""
 
@@ -172,8 +173,8 @@ def configuration(
 ) -> ReplayConfiguration:
     """A configuration of one strategy by name, everything else as a good default has it.
 
-    Spans are archived, the model has the `context` tool to reach back with, cache breakpoints are
-    placed automatically. Raises SettingsError for an unknown strategy.
+    Spans are archived (but with `drop`), the model has the `context` tool to reach back with, cache
+    breakpoints are placed automatically. Raises SettingsError for an unknown strategy.
     """
     janitor: dict[str, Any] = {}
     if (tokenizer := tokenizer_name()) is not None:
@@ -181,11 +182,11 @@ def configuration(
     overflow: dict[str, Any] = {"archive": "vfs"}
     if strategy == "everything":
         janitor["context_window"] = _NO_LIMIT
-    elif strategy != "drop":
+    elif strategy == "drop":
+        overflow = {"strategy": dict(_DROP)}
+    else:
         overflow["strategy"] = _strategy(strategy)
     settings = {"cache": "auto", "tools": "unified", "janitor": janitor, "overflow": overflow}
-    if strategy == "drop":
-        settings["overflow"] = {"archive": "vfs", "strategy": dict(_DROP)}
     return ReplayConfiguration(
         name=name or strategy, target=target, model=model, window=window, settings=settings
     )
