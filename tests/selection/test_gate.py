@@ -147,6 +147,7 @@ def test_the_name_that_the_provider_was_told_is_no_way_around_the_gate(target: s
 
     verdict = chef.check_tool_call_sync({"name": told["db drop!"], "input": {}})
     assert (verdict.allowed, verdict.name) == (False, "db drop!")
+    assert f"`{told['db drop!']}`" in (verdict.reason or "")  # the name that the model knows
     call = {"type": "tool_use", "id": "1", "name": told["git hub"], "input": {"action": "delete"}}
     assert chef.check_tool_call_sync(call).name == "git hub.delete"
     assert not chef.check_tool_call_sync(call).allowed

@@ -329,13 +329,19 @@ class Pruner:
     def check_tool_call(self, call: Any) -> ToolVerdict:
         """Whether a call may run. The tools that are shown stay the same either way."""
         name, _, _ = call_parts(call)
-        return judge_call(
-            self._called(call) if name else call,
+        called = self._called(call) if name else None
+        verdict = judge_call(
+            called if called is not None else call,
             blocked=self._blocked,
             namespaces=self._namespaces,
             toolkits=self._toolkits,
             flat=[tool.name for tool in self._flat],
         )
+        if name and called is not None and called.name != name and verdict.reason:
+            # The model is told in the name that it knows.
+            reason = verdict.reason.replace(f"`{called.name}", f"`{name}")
+            verdict = msgspec.structs.replace(verdict, reason=reason)
+        return verdict
 
     # Snapshot
 
