@@ -283,7 +283,8 @@ class ContextChef:
         request = read_tool_call(call)
         if not self.owns_tool(request.name):
             raise UnknownToolError(
-                f"The chef has no tool {request.name!r}; ask `owns_tool` before `handle_tool`, and "
+                f"The chef has no tool {shown(request.name)}; ask `owns_tool` before "
+                "`handle_tool`, and "
                 "run your own tools yourself."
             )
         return await dispatch_context_tool(

@@ -184,7 +184,8 @@ class RenamedWarning(UserWarning):
 def nearest(value: object, known: Iterable[str]) -> str:
     """The hint that ends an error about a name: the closest right one, or all of them."""
     names = list(known)
-    close = difflib.get_close_matches(value if isinstance(value, str) else shown(value), names, n=1)
+    said = value[:100] if isinstance(value, str) else shown(value)
+    close = difflib.get_close_matches(said, names, n=1)
     if close:
         return f"Did you mean `{close[0]}`?"
     return f"Known: {', '.join(f'`{name}`' for name in names) or '(none)'}."
@@ -207,6 +208,6 @@ def shown(value: object) -> str:
     """The value for an error's text: its `repr`, cut where it is long, deep or inside itself."""
     try:
         text = _SHOWN.repr(value)
-    except (ValueError, RecursionError):  # a number too long to be written, a value too deep
+    except Exception:  # noqa: BLE001  # a number too long, a value too deep, a `__repr__` that fails
         text = f"<a {type(value).__name__} too large to show>"
     return text if len(text) <= 400 else f"{text[:400]}…"

@@ -227,7 +227,7 @@ def topic_of(event: type[Event] | str) -> str:
     """The event's name. Raises SettingsError for a name that no event has."""
     if isinstance(event, str):
         if event not in EVENTS:
-            raise SettingsError(f"There is no event {event!r}. {nearest(event, EVENTS)}")
+            raise SettingsError(f"There is no event {shown(event)}. {nearest(event, EVENTS)}")
         return event
     kind: Any = event  # callers are not all typed
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event:

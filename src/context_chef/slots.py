@@ -134,7 +134,7 @@ def slot_name(slot: Slot[Any, Any] | str) -> str:
     if isinstance(slot, str):
         name = slot.replace("_", "-")
         if name not in SLOTS:
-            raise SettingsError(f"There is no slot {slot!r}. {nearest(name, SLOTS)}")
+            raise SettingsError(f"There is no slot {shown(slot)}. {nearest(name, SLOTS)}")
         return name
     if isinstance(cast(Any, slot), Slot):
         return slot.name

@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from context_chef.adaptation.openai_media import read_media
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Block, CacheBreakpoint, FileId, Inline, Media, Opaque, Text
 from context_chef.ir.frozen import EMPTY
 
@@ -18,7 +18,7 @@ def read_part(part: Any, path: str) -> Block:
     if isinstance(part, str):
         return Text(text=part)
     if not isinstance(part, Mapping):
-        raise InputError(f"a part is a mapping with a `type`, not {part!r}.", path=path)
+        raise InputError(f"a part is a mapping with a `type`, not {shown(part)}.", path=path)
     part = cast(Mapping[str, Any], part)
     kind = part.get("type")
     rest = {key: part[key] for key in part if key not in ("type", kind)}

@@ -30,7 +30,7 @@ from context_chef.adaptation.profile_data import (
     GEMINI_PROFILES,
     OPENAI_PROFILES,
 )
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 
 __all__ = [
     "BUILTIN_PROFILES",
@@ -167,7 +167,7 @@ def read_profiles(profiles: Profiles) -> tuple[ModelProfile, ...]:
     if not isinstance(profiles, Mapping):
         for profile in profiles:
             if not isinstance(profile, ModelProfile):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
-                raise SettingsError(f"`profiles` holds `ModelProfile`s, not {profile!r}.")
+                raise SettingsError(f"`profiles` holds `ModelProfile`s, not {shown(profile)}.")
         return tuple(profiles)
     return tuple(_read_profile(name, value) for name, value in profiles.items())
 
@@ -181,18 +181,19 @@ def _read_profile(name: str, value: ModelProfile | Mapping[str, Any]) -> ModelPr
     if like is not None and base is None:
         known = (profile.name for profile in BUILTIN_PROFILES)
         raise SettingsError(
-            f"`profiles[{name!r}].like` names {like!r}, which is no built-in profile. "
+            f"`profiles[{shown(name)}].like` names {shown(like)}, which is no built-in profile. "
             + nearest(like, known)
         )
     fields = ModelProfile.__struct_fields__
     for field in changes:
         if field not in fields:
             raise SettingsError(
-                f"`profiles[{name!r}]` has an unknown field {field!r}. {nearest(field, fields)}"
+                f"`profiles[{shown(name)}]` has an unknown field {shown(field)}. "
+                f"{nearest(field, fields)}"
             )
     if base is None and "provider" not in changes:
         raise SettingsError(
-            f"`profiles[{name!r}]` is no built-in model: name a similar one in `like`, "
+            f"`profiles[{shown(name)}]` is no built-in model: name a similar one in `like`, "
             "or set `provider`."
         )
     merged = {} if base is None else cast("dict[str, Any]", msgspec.to_builtins(base))
@@ -203,7 +204,7 @@ def _read_profile(name: str, value: ModelProfile | Mapping[str, Any]) -> ModelPr
     try:
         return msgspec.convert(msgspec.to_builtins(merged), ModelProfile)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"`profiles[{name!r}]`: {error}") from error
+        raise SettingsError(f"`profiles[{shown(name)}]`: {error}") from error
 
 
 def with_profile(profiles: Profiles, profile: ModelProfile) -> tuple[ModelProfile, ...]:

@@ -9,7 +9,7 @@ import msgspec
 
 from context_chef.adaptation.conversation import Conversation, plain
 from context_chef.adaptation.read_tools import read_tools
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import (
     Block,
     CacheBreakpoint,
@@ -211,7 +211,9 @@ class _Reader:
             case str():
                 return Opaque(provider="anthropic", value=row)
             case other:
-                raise InputError(f"a block needs a `type`, not {other!r}.", path=f"{path}.type")
+                raise InputError(
+                    f"a block needs a `type`, not {shown(other)}.", path=f"{path}.type"
+                )
 
     def _media(self, row: dict[str, Any], kind: str, path: str) -> Block:
         source = row.get("source")
@@ -294,13 +296,13 @@ def _text(row: dict[str, Any], field: str, path: str) -> str:
     value = row.get(field)
     if isinstance(value, str):
         return value
-    raise InputError(f"`{field}` has to be text, not {value!r}.", path=f"{path}.{field}")
+    raise InputError(f"`{field}` has to be text, not {shown(value)}.", path=f"{path}.{field}")
 
 
 def _mapping(value: Any, path: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return cast("dict[str, Any]", value)
-    raise InputError(f"a mapping was expected, not {value!r}.", path=path)
+    raise InputError(f"a mapping was expected, not {shown(value)}.", path=path)
 
 
 def _rows(value: Any, path: str) -> list[Any]:
@@ -309,4 +311,4 @@ def _rows(value: Any, path: str) -> list[Any]:
         return [cast("dict[str, Any]", value)]
     if isinstance(value, Iterable) and not isinstance(value, str):
         return list(cast("Iterable[Any]", value))
-    raise InputError(f"a list was expected, not {value!r}.", path=path)
+    raise InputError(f"a list was expected, not {shown(value)}.", path=path)

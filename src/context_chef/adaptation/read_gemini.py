@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from context_chef.adaptation.conversation import Conversation, plain
 from context_chef.adaptation.gemini_names import DATA_FIELDS, SDK_ONLY, TOP_LEVEL, camel_keys
 from context_chef.adaptation.read_tools import read_tools
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import (
     Block,
     FileId,
@@ -145,7 +145,7 @@ class _Reader:
             elif isinstance(row, (str, Mapping)):
                 loose.append(row)
             else:
-                raise InputError(f"a content was expected, not {row!r}.", path=where)
+                raise InputError(f"a content was expected, not {shown(row)}.", path=where)
         found.extend(self._content({"role": "user", "parts": loose}, path) if loose else ())
         return tuple(found)
 
@@ -153,7 +153,7 @@ class _Reader:
         said = row.get("role")
         role = _ROLES.get(said) if isinstance(said, str) else None if said else "user"
         if role is None:
-            raise InputError(f"the role is {said!r}; use user or model.", path=f"{path}.role")
+            raise InputError(f"the role is {shown(said)}; use user or model.", path=f"{path}.role")
         parts = row.get("parts")
         if parts is None or parts == []:
             self.note("content-empty", path, "A content without parts is left out.")
@@ -278,7 +278,7 @@ class _Reader:
 
 def _words(text: Any, rest: dict[str, Any], path: str) -> Block:
     if not isinstance(text, str):
-        raise InputError(f"text has to be a string, not {text!r}.", path=f"{path}.text")
+        raise InputError(f"text has to be a string, not {shown(text)}.", path=f"{path}.text")
     signature = rest.pop("thoughtSignature", None)
     signature = signature if isinstance(signature, str) else None
     if rest.get("thought") is True:
@@ -325,7 +325,7 @@ def _part(item: Any, path: str) -> dict[str, Any]:
 def _mapping(value: Any, path: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return cast("dict[str, Any]", value)
-    raise InputError(f"a mapping was expected, not {value!r}.", path=path)
+    raise InputError(f"a mapping was expected, not {shown(value)}.", path=path)
 
 
 def _rows(value: Any, path: str) -> list[Any]:
@@ -334,4 +334,4 @@ def _rows(value: Any, path: str) -> list[Any]:
         return [cast(Any, value)]
     if isinstance(value, list):
         return cast("list[Any]", value)
-    raise InputError(f"a list was expected, not {value!r}.", path=path)
+    raise InputError(f"a list was expected, not {shown(value)}.", path=path)

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from context_chef.adaptation.conversation import Conversation, plain
 from context_chef.adaptation.openai_parts import kept_inline, read_part
 from context_chef.adaptation.read_tools import read_tools
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import (
     Block,
     Text,
@@ -80,7 +80,7 @@ def split_body(
     A bare list has no other keys. A body is recognised by `key`, or by one of `also`.
     """
     if isinstance(value, (str, bytes)):
-        raise InputError(f"a list of messages or a request body was expected, not {value!r}.")
+        raise InputError(f"a list of messages or a request body was expected, not {shown(value)}.")
     dump = getattr(value, "model_dump", None)
     if isinstance(value, Mapping) or callable(dump):
         body = {
@@ -99,10 +99,10 @@ def split_body(
         if isinstance(entries, str):
             entries = [entries]
         if not isinstance(entries, list):
-            raise InputError(f"a list was expected, not {entries!r}.", path=f"$.{key}")
+            raise InputError(f"a list was expected, not {shown(entries)}.", path=f"$.{key}")
         return cast(list[Any], entries), body, f"$.{key}"
     if not isinstance(value, Iterable):
-        raise InputError(f"a list of messages or a request body was expected, not {value!r}.")
+        raise InputError(f"a list of messages or a request body was expected, not {shown(value)}.")
     rows = enumerate(cast(Iterable[Any], value))
     return [plain(row, path=f"$[{index}]") for index, row in rows], {}, "$"
 
@@ -136,7 +136,7 @@ class _ChatReader:
 
     def read(self, row: Any, path: str) -> None:
         if not isinstance(row, Mapping):
-            raise InputError(f"a message was expected, not {row!r}.", path=path)
+            raise InputError(f"a message was expected, not {shown(row)}.", path=path)
         message = self._message(cast(Mapping[str, Any], row), path)
         if message.role != "system":
             self.history.append(message)
@@ -201,7 +201,7 @@ class _ChatReader:
             return [Text(text=content)] if content else []
         if not isinstance(content, list):
             raise InputError(
-                f"content has to be text or a list of parts, not {content!r}.",
+                f"content has to be text or a list of parts, not {shown(content)}.",
                 path=f"{path}.content",
             )
         parts = cast(list[Any], content)
@@ -234,14 +234,14 @@ class _ChatReader:
             return []
         if not isinstance(calls, list):
             raise InputError(
-                f"tool_calls has to be a list, not {calls!r}.", path=f"{path}.tool_calls"
+                f"tool_calls has to be a list, not {shown(calls)}.", path=f"{path}.tool_calls"
             )
         rows = cast(list[Any], calls)
         return [_tool_call(call, f"{path}.tool_calls[{at}]") for at, call in enumerate(rows)]
 
     def _function_call(self, value: Any, path: str) -> ToolCall:
         if not isinstance(value, Mapping):
-            raise InputError(f"a function call is a mapping, not {value!r}.", path=path)
+            raise InputError(f"a function call is a mapping, not {shown(value)}.", path=path)
         call = cast(Mapping[str, Any], value)
         # Calls of the old form have no id; this one pairs the call with its answer.
         call_id = f"function-call-{self._function_calls}"
@@ -267,12 +267,14 @@ class _ChatReader:
 
 def _tool_call(value: Any, path: str) -> ToolCall:
     if not isinstance(value, Mapping):
-        raise InputError(f"a tool call is a mapping, not {value!r}.", path=path)
+        raise InputError(f"a tool call is a mapping, not {shown(value)}.", path=path)
     call = cast(Mapping[str, Any], value)
     kind = "custom" if call.get("type") == "custom" else "function"
     inner = call.get(kind)
     if not isinstance(inner, Mapping):
-        raise InputError(f"a tool call needs its `{kind}`, not {inner!r}.", path=f"{path}.{kind}")
+        raise InputError(
+            f"a tool call needs its `{kind}`, not {shown(inner)}.", path=f"{path}.{kind}"
+        )
     inner = cast(Mapping[str, Any], inner)
     words = ("name", "input") if kind == "custom" else ("name", "arguments")
     native = {key: call[key] for key in call if key not in ("id", "type", kind)}
@@ -303,7 +305,7 @@ def _arguments(call: Mapping[str, Any], path: str) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     raise InputError(
-        f"arguments are the text the model sent, or an object, not {value!r}.",
+        f"arguments are the text the model sent, or an object, not {shown(value)}.",
         path=f"{path}.arguments",
     )
 
@@ -312,4 +314,4 @@ def text_field(row: Mapping[str, Any], field: str, path: str) -> str | None:
     value = row.get(field)
     if value is None or isinstance(value, str):
         return value
-    raise InputError(f"{field} has to be text, not {value!r}.", path=f"{path}.{field}")
+    raise InputError(f"{field} has to be text, not {shown(value)}.", path=f"{path}.{field}")

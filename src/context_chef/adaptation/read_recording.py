@@ -10,7 +10,7 @@ from context_chef.adaptation.read_anthropic import from_anthropic
 from context_chef.adaptation.read_gemini import from_gemini
 from context_chef.adaptation.read_openai import from_openai
 from context_chef.adaptation.read_responses import from_openai_responses
-from context_chef.errors import InputError, SettingsError, nearest
+from context_chef.errors import InputError, SettingsError, nearest, shown
 
 FORMATS: Final = ("auto", "openai", "openai-responses", "anthropic", "gemini")
 _ALIASES: Final = {
@@ -37,7 +37,7 @@ def read_recording(data: Any, format: str = "auto") -> tuple[Conversation, str]:
     wanted = _ALIASES.get(format, format)
     if wanted not in FORMATS:
         raise SettingsError(
-            f"`format` cannot be {format!r}. {nearest(format, (*FORMATS, *_ALIASES))}"
+            f"`format` cannot be {shown(format)}. {nearest(format, (*FORMATS, *_ALIASES))}"
         )
     value = plain(data)
     if isinstance(value, Mapping):
@@ -82,7 +82,7 @@ def _told(value: Any) -> str:
         items = cast(Sequence[Any], value)
         responses = any(isinstance(item, Mapping) and "type" in item for item in items)
         return "openai-responses" if responses else "openai"
-    raise InputError(f"a request body or a list of messages was expected, not {value!r}.")
+    raise InputError(f"a request body or a list of messages was expected, not {shown(value)}.")
 
 
 def _anthropic(messages: Any) -> bool:

@@ -16,7 +16,7 @@ from context_chef.adaptation.conversation import Conversation
 from context_chef.adaptation.read_openai import repaired, split_body, text_field
 from context_chef.adaptation.read_tools import read_tools
 from context_chef.adaptation.responses_parts import WIRE, read_item_part
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Block, Opaque, Text, ToolCall
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.diagnostics import Diagnostic
@@ -232,7 +232,7 @@ class _ItemReader:
             return (Text(text=content),)
         if not isinstance(content, list):
             raise InputError(
-                f"content has to be text or a list of parts, not {content!r}.", path=path
+                f"content has to be text or a list of parts, not {shown(content)}.", path=path
             )
         parts = cast(list[Any], content)
         return tuple(read_item_part(part, f"{path}[{at}]") for at, part in enumerate(parts))
@@ -254,7 +254,7 @@ class _ItemReader:
         elif isinstance(given, Mapping):
             given = compact_json(given)
         elif not isinstance(given, str):
-            raise InputError(f"{words} are text, not {given!r}.", path=f"{path}.{words}")
+            raise InputError(f"{words} are text, not {shown(given)}.", path=f"{path}.{words}")
         self._blocks.append(
             ToolCall(
                 id=call_id,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from context_chef.adaptation.conversation import plain
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import CacheBreakpoint, Provider
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.tools import ToolDefinition
@@ -39,7 +39,9 @@ def read_tools(
     if isinstance(value, (Mapping, ToolDefinition)) or hasattr(value, "model_dump"):
         entries = cast(object, [value])
     if isinstance(entries, (str, bytes)) or not isinstance(entries, Iterable):
-        raise InputError(f"a list of tools was expected, not {value!r}.", path=path)
+        raise InputError(
+            f"a list of tools was expected, not {shown(cast(object, value))}.", path=path
+        )
     tools: list[ToolDefinition] = []
     for index, entry in enumerate(cast(Iterable[Any], entries)):
         tools.extend(_read_entry(entry, provider, f"{path}[{index}]", index))
@@ -65,7 +67,7 @@ def _read_entry(
         return [entry]
     tool = plain(entry, path=path)
     if not isinstance(tool, dict):
-        raise InputError(f"a tool is a mapping, not {entry!r}.", path=path)
+        raise InputError(f"a tool is a mapping, not {shown(entry)}.", path=path)
     tool = cast(dict[str, Any], tool)
     declarations = next((key for key in _DECLARATIONS if tool.get(key) is not None), None)
     if declarations is not None or (provider == "gemini" and "name" not in tool):
@@ -110,14 +112,14 @@ def _words(tool: Mapping[str, Any], path: str) -> str:
     if words is None:
         return ""
     if not isinstance(words, str):
-        raise InputError(f"a description is text, not {words!r}.", path=f"{path}.description")
+        raise InputError(f"a description is text, not {shown(words)}.", path=f"{path}.description")
     return words
 
 
 def _schema(tool: Mapping[str, Any], key: str, path: str) -> dict[str, Any] | None:
     schema = tool.get(key)
     if schema is not None and not isinstance(schema, dict):
-        raise InputError(f"a JSON Schema is a mapping, not {schema!r}.", path=f"{path}.{key}")
+        raise InputError(f"a JSON Schema is a mapping, not {shown(schema)}.", path=f"{path}.{key}")
     return cast("dict[str, Any] | None", schema)
 
 
@@ -125,7 +127,7 @@ def _flag(tool: Mapping[str, Any], key: str, path: str) -> bool | None:
     value = tool.get(key)
     if value is None or isinstance(value, bool):
         return value
-    raise InputError(f"{key} is true or false, not {value!r}.", path=f"{path}.{key}")
+    raise InputError(f"{key} is true or false, not {shown(value)}.", path=f"{path}.{key}")
 
 
 def _rest(tool: Mapping[str, Any], *known: str) -> dict[str, Any]:
@@ -143,7 +145,9 @@ def _mapping(value: Any) -> dict[str, Any]:
 def _flat(tool: dict[str, Any], provider: Provider | None, path: str) -> ToolDefinition:
     tags = tool.get("tags") or ()
     if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
-        raise InputError(f"tags are a list of texts, not {tool['tags']!r}.", path=f"{path}.tags")
+        raise InputError(
+            f"tags are a list of texts, not {shown(tool['tags'])}.", path=f"{path}.tags"
+        )
     deferred = _flag(tool, "defer_loading", path)
     if deferred is None:
         deferred = _flag(tool, "deferLoading", path)
@@ -172,7 +176,8 @@ def _cache(tool: Mapping[str, Any], path: str) -> CacheBreakpoint | None:
     ttl = cast(Mapping[str, Any], value).get("ttl") if isinstance(value, Mapping) else value
     if not isinstance(value, Mapping) or ttl not in (None, "5m", "1h"):
         raise InputError(
-            f"a breakpoint is true or a mapping with a `ttl` of '5m' or '1h', not {value!r}.",
+            "a breakpoint is true or a mapping with a `ttl` of '5m' or '1h', not "
+            f"{shown(cast(object, value))}.",
             path=f"{path}.{key}",
         )
     return CacheBreakpoint(ttl=ttl)
@@ -302,7 +307,7 @@ def _gemini_tool(
             for number, entry in enumerate(entries):
                 where = f"{path}.{key}[{number}]"
                 if not isinstance(entry, dict):
-                    raise InputError(f"a declaration is a mapping, not {entry!r}.", path=where)
+                    raise InputError(f"a declaration is a mapping, not {shown(entry)}.", path=where)
                 found.append(_declaration(cast(dict[str, Any], entry), "gemini", where, index))
         else:
             found.append(

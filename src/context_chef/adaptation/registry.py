@@ -9,7 +9,7 @@ from context_chef.adaptation.anthropic import AnthropicAdapter
 from context_chef.adaptation.gemini import GeminiAdapter
 from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 
 Adapter: TypeAlias = TargetAdapter | WireAdapter
 
@@ -38,11 +38,11 @@ class AdapterRegistry:
         An adapter needs `compile(messages)`, sync or async; ours also have `adapt(request)`.
         """
         if not isinstance(cast(Any, name), str) or not name.strip():
-            raise SettingsError(f"`name` has to be the target's name, not {name!r}.")
+            raise SettingsError(f"`name` has to be the target's name, not {shown(name)}.")
         able = (getattr(adapter, ability, None) for ability in ("compile", "adapt"))
         if not any(callable(ability) for ability in able):
             raise SettingsError(
-                f"`adapter` needs a method `compile(messages)`; {adapter!r} has none."
+                f"`adapter` needs a method `compile(messages)`; {shown(adapter)} has none."
             )
         self._entries.setdefault(name, []).append(_Entry(adapter, source_id))
 
@@ -74,7 +74,7 @@ class AdapterRegistry:
             return entries[-1].adapter
         known = ", ".join(f"`{known}`" for known in self._entries) or "(none)"
         raise SettingsError(
-            f"There is no adapter for the target {name!r}. Registered: {known}. "
+            f"There is no adapter for the target {shown(name)}. Registered: {known}. "
             "Use one of these, or `register()` your own."
         )
 

@@ -9,7 +9,7 @@ import msgspec
 
 from context_chef.adaptation.openai_media import read_media
 from context_chef.adaptation.openai_parts import cache_mark
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Block, FileId, Media, Opaque, Text, Url
 
 WIRE: Final = "openai-responses"
@@ -20,7 +20,7 @@ def read_item_part(part: Any, path: str) -> Block:
     if isinstance(part, str):
         return Text(text=part)
     if not isinstance(part, Mapping):
-        raise InputError(f"a part is a mapping with a `type`, not {part!r}.", path=path)
+        raise InputError(f"a part is a mapping with a `type`, not {shown(part)}.", path=path)
     part = cast(Mapping[str, Any], part)
     kind = part.get("type")
     mark = cache_mark(part)

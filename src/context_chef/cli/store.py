@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from context_chef.cli.terminal import console, progress, show_table
-from context_chef.errors import AddressError, StoreError
+from context_chef.errors import AddressError, StoreError, shown
 from context_chef.persistence import (
     FLAT_VFS_LAYOUTS,
     AccessRecord,
@@ -93,7 +93,7 @@ def open_store(path: str, *, create: bool = False, read_only: bool = False) -> S
     if place.exists():
         return Store(SQLiteBackend(place, read_only=read_only))
     if not create:
-        raise StoreError(f"There is no store at {path!r}; give `--store` a folder or a file.")
+        raise StoreError(f"There is no store at {shown(path)}; give `--store` a folder or a file.")
     is_database = place.suffix.lower() in _DATABASE_NAMES
     return Store(SQLiteBackend(place) if is_database else FileSystemBackend(place))
 
@@ -201,12 +201,12 @@ def _put(options: argparse.Namespace) -> int:
     try:
         data = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
     except OSError as error:
-        raise StoreError(f"{options.file!r} cannot be read: {error.strerror}.") from error
+        raise StoreError(f"{shown(options.file)} cannot be read: {error.strerror}.") from error
     try:
         content = data.decode()
     except UnicodeDecodeError as error:
         raise StoreError(
-            f"{options.file!r} is no UTF-8 text ({error}); store text only."
+            f"{shown(options.file)} is no UTF-8 text ({error}); store text only."
         ) from error
     if options.new:
         if not _create(view, path, content):
@@ -349,7 +349,7 @@ def _entry_address(store: Store, address: str) -> tuple[NamespaceView, str]:
     parsed = Store.parse_uri(address if "://" in address else f"context://{address}")
     if parsed is None:
         raise AddressError(
-            f"{address!r} is no address; give one such as notes/plan or context://notes/plan."
+            f"{shown(address)} is no address; give one such as notes/plan or context://notes/plan."
         )
     return store.namespace(parsed.ns), parsed.path
 
@@ -377,14 +377,14 @@ def _time(value: object) -> str:
 def _duration(text: str) -> float:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise argparse.ArgumentTypeError(f"give a time such as 30d or 12h, not {text!r}")
+        raise argparse.ArgumentTypeError(f"give a time such as 30d or 12h, not {shown(text)}")
     return float(found[1]) * _DURATIONS[found[2] or "ms"]
 
 
 def _size(text: str) -> float:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise argparse.ArgumentTypeError(f"give a size such as 500k or 20MB, not {text!r}")
+        raise argparse.ArgumentTypeError(f"give a size such as 500k or 20MB, not {shown(text)}")
     step = 1024 if found[3] else 1000
     return float(found[1]) * step ** " kmg".index(found[2].lower() or " ")
 

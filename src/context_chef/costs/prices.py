@@ -103,10 +103,12 @@ class PriceTable:
         try:
             data = tomllib.loads(Path(path).read_text("utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise SettingsError(f"`prices` cannot be read from {str(path)!r}: {error}") from error
+            raise SettingsError(
+                f"`prices` cannot be read from {shown(str(path))}: {error}"
+            ) from error
         held = data.get("prices", data)
         if not isinstance(held, Mapping):
-            raise SettingsError(f"`prices` in {str(path)!r} is no table of models.")
+            raise SettingsError(f"`prices` in {shown(str(path))} is no table of models.")
         return cls.default().with_prices(cast("PriceSettings", held))
 
     def with_prices(self, changes: PriceSettings) -> PriceTable:
@@ -152,7 +154,9 @@ class PriceTable:
         if isinstance(value, Prices):
             return ModelPrices(model=name, prices=value, source="given by the user")
         if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
-            raise SettingsError(f"`prices[{name!r}]` is a table of prices, not {shown(value)}.")
+            raise SettingsError(
+                f"`prices[{shown(name)}]` is a table of prices, not {shown(value)}."
+            )
         fields = dict(value)
         known = self.of(str(fields.pop("like", name)))
         source = str(fields.pop("source", "given by the user"))
@@ -161,7 +165,7 @@ class PriceTable:
         for field in fields:
             if field not in names:
                 raise SettingsError(
-                    f"`prices[{name!r}]` has an unknown field {field!r}. "
+                    f"`prices[{shown(name)}]` has an unknown field {shown(field)}. "
                     f"{nearest(field, (*names, *_OWN))}"
                 )
         base: dict[str, Any] = {} if known is None else msgspec.to_builtins(known.prices)
@@ -174,13 +178,14 @@ class PriceTable:
             merged.setdefault("write", fields["input"])
         if "input" not in merged:
             raise SettingsError(
-                f"`prices[{name!r}]` is no model with a known price: set `input` and `output`, in "
+                f"`prices[{shown(name)}]` is no model with a known price: set `input` and "
+                "`output`, in "
                 "US$ per million tokens, or name a similar model in `like`."
             )
         try:
             prices = msgspec.convert(merged, Prices)
         except msgspec.ValidationError as error:
-            raise SettingsError(f"`prices[{name!r}]`: {error}") from error
+            raise SettingsError(f"`prices[{shown(name)}]`: {error}") from error
         _hold_to_sense(name, prices)
         return ModelPrices(
             model=name, prices=prices, source=source if dated is None else f"{source}, {dated}"
@@ -203,7 +208,8 @@ def _hold_to_sense(name: str, prices: Prices) -> None:
         value = getattr(prices, field)
         if value is not None and not 0 <= value < float("inf"):
             raise SettingsError(
-                f"`prices[{name!r}].{field}` cannot be {value!r}; it is US$ per million tokens, "
+                f"`prices[{shown(name)}].{field}` cannot be {shown(value)}; it is US$ per "
+                "million tokens, "
                 "0 or more."
             )
 

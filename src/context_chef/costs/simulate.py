@@ -84,7 +84,7 @@ class CacheModel:
         """
         if target not in TARGETS:
             raise SettingsError(
-                f"`target` cannot be {target!r}: costs are known for {', '.join(TARGETS)}. "
+                f"`target` cannot be {shown(target)}: costs are known for {', '.join(TARGETS)}. "
                 + nearest(target, TARGETS)
             )
         self.target: Provider = target  # pyright: ignore[reportAttributeAccessIssue]  # looked at above
@@ -115,7 +115,8 @@ class CacheModel:
         """
         if not request.at >= self._now:
             raise InputError(
-                f"a request sent at {request.at!r} comes after one sent at {self._now!r}: requests "
+                f"a request sent at {shown(request.at)} comes after one sent at "
+                f"{shown(self._now)}: requests "
                 "are played in the order of their time.",
                 path="$.at",
             )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from context_chef.adaptation import OpenAIAdapter, OpenAIResponsesAdapter
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.integrations.summarizing import (
     Summarizer,
     accepted,
@@ -128,4 +128,4 @@ def _read_response(answer: Any, max_tokens: int | None) -> str:
 
 def _choice(setting: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise SettingsError(f"`{setting}` cannot be {value!r}. {nearest(value, known)}")
+        raise SettingsError(f"`{setting}` cannot be {shown(value)}. {nearest(value, known)}")

@@ -16,7 +16,7 @@ from context_chef.adaptation import (
 )
 from context_chef.adaptation.profiles import profile_for
 from context_chef.bridge import MaybeAwaitable
-from context_chef.errors import InputError, SettingsError, UnusableAnswerError
+from context_chef.errors import InputError, SettingsError, UnusableAnswerError, shown
 from context_chef.ir.blocks import Provider
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import read_messages
@@ -75,7 +75,7 @@ def _checked(messages: Sequence[MessageLike]) -> tuple[Message, ...]:
     if read[-1].role != "user" or not read[-1].text.strip():
         raise InputError(
             f"the last message has to be the user's, with the instruction as its text, not "
-            f"{read[-1].role!r} with {read[-1].text[:40]!r}",
+            f"{shown(read[-1].role)} with {shown(read[-1].text[:40])}",
             path=f"$[{len(read) - 1}]",
         )
     return read
@@ -96,7 +96,9 @@ def summarizer(
     """
     create = _method(client, path)
     if create is None:
-        raise SettingsError(f"`client` has to be {wanted}, with a method `{path}`, not {client!r}.")
+        raise SettingsError(
+            f"`client` has to be {wanted}, with a method `{path}`, not {shown(client)}."
+        )
     if inspect.iscoroutinefunction(inspect.unwrap(create)):
 
         async def summarize_async(messages: Sequence[Message]) -> str:
@@ -133,16 +135,17 @@ def _method(client: Any, path: str) -> Callable[..., Any] | None:
 def check_settings(*, model: object, max_tokens: object, timeout: object) -> None:
     """Raise SettingsError for values that cannot mean anything."""
     if not isinstance(model, str) or not model.strip():
-        raise SettingsError(f"`model` has to be the name of a model, not {model!r}.")
+        raise SettingsError(f"`model` has to be the name of a model, not {shown(model)}.")
     whole = isinstance(max_tokens, int) and not isinstance(max_tokens, bool)
     if max_tokens is not None and (not whole or cast("int", max_tokens) < 1):
         raise SettingsError(
-            f"`max_tokens` has to be a whole number of 1 or more, as in 4096, not {max_tokens!r}."
+            "`max_tokens` has to be a whole number of 1 or more, as in 4096, not "
+            f"{shown(max_tokens)}."
         )
     number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
     if timeout is not None and (not number or not cast("float", timeout) > 0):
         raise SettingsError(
-            f"`timeout` has to be a number of seconds above 0, as in 120, not {timeout!r}."
+            f"`timeout` has to be a number of seconds above 0, as in 120, not {shown(timeout)}."
         )
 
 
@@ -158,20 +161,23 @@ def truncated(said: object, max_tokens: int | None) -> UnusableAnswerError:
     limit = "" if max_tokens is None else f" (now {max_tokens})"
     return UnusableAnswerError(
         "truncated",
-        f"The summary was cut off ({said!r}), and half a summary must not stand for a whole span: "
+        f"The summary was cut off ({shown(said)}), and half a summary must not stand for a whole "
+        "span: "
         f"raise `max_tokens`{limit} or ask for a shorter summary.",
     )
 
 
 def refused(said: object) -> UnusableAnswerError:
     """The error for an answer that a model or a filter refused to give."""
-    return UnusableAnswerError("refused", f"The summarising model refused to answer: {said!r}.")
+    return UnusableAnswerError(
+        "refused", f"The summarising model refused to answer: {shown(said)}."
+    )
 
 
 def unfinished(said: object) -> UnusableAnswerError:
     """The error for an answer that ended in some other way than by being complete."""
     return UnusableAnswerError(
-        "unfinished", f"The answer of the summarising model is not a finished one: {said!r}."
+        "unfinished", f"The answer of the summarising model is not a finished one: {shown(said)}."
     )
 
 

@@ -200,7 +200,9 @@ def json_scalar(value: str | float, *, path: str = "$") -> str | float:
     """The text or number as a plain one. Raises InputError for what JSON cannot write down."""
     scalar = _plain_scalar(value)
     if isinstance(scalar, float) and not math.isfinite(scalar):
-        raise InputError(f"JSON has no number {scalar!r}; leave it out, or give null.", path=path)
+        raise InputError(
+            f"JSON has no number {shown(scalar)}; leave it out, or give null.", path=path
+        )
     if isinstance(scalar, int) and scalar.bit_length() > _MAX_BITS:
         raise InputError("the number has too many digits for a request.", path=path)
     return scalar

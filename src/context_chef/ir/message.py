@@ -64,7 +64,7 @@ class Message(
         clean_fields(self, ("role",), ("tool_call_id", "name", "id"))
         if self.role not in ROLES:
             raise InputError(
-                f"the role is {self.role!r}; use one of {', '.join(ROLES)}.", path="$.role"
+                f"the role is {shown(self.role)}; use one of {', '.join(ROLES)}.", path="$.role"
             )
         if type(self.content) is not tuple:
             msgspec.structs.force_setattr(self, "content", blocks_of(self.content))

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from context_chef.errors import CorruptStoreError, StoreError
+from context_chef.errors import CorruptStoreError, StoreError, shown
 from context_chef.persistence.forks import SQLITE, PerProcess
 from context_chef.persistence.schema import is_empty, is_forbidden, open_database, open_to_read
 from context_chef.prompts.store_faults import BUSY, DAMAGED, DISK, FULL, READ_ONLY
@@ -67,7 +67,8 @@ class Connections:
                 return
             if self._read_only:
                 raise StoreError(
-                    f"{str(self._path)!r} was opened with `read_only`, so nothing can be changed; "
+                    f"{shown(str(self._path))} was opened with `read_only`, so nothing can be "
+                    "changed; "
                     "leave that out.",
                     told=READ_ONLY,
                 )
@@ -134,7 +135,7 @@ class Connections:
             raise explained(error, self._path, self._busy_timeout) from error
         except OSError as error:
             raise StoreError(
-                f"{str(self._path)!r} could not be used: {error}.", told=error.strerror
+                f"{shown(str(self._path))} could not be used: {error}.", told=error.strerror
             ) from error
 
 
@@ -196,22 +197,25 @@ def explained(error: sqlite3.Error, path: Path, busy_timeout: float) -> StoreErr
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreError(
-            f"{str(path)!r} stayed locked by another process for {busy_timeout:g} seconds; "
+            f"{shown(str(path))} stayed locked by another process for {busy_timeout:g} seconds; "
             "try again, or raise `busy_timeout`.",
             told=BUSY,
         )
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return CorruptStoreError(
-            f"{str(path)!r} is damaged or no SQLite file ({error}); restore it from a copy.",
+            f"{shown(str(path))} is damaged or no SQLite file ({error}); restore it from a copy.",
             told=DAMAGED,
         )
     if name.startswith("SQLITE_FULL"):
-        return StoreError(f"{str(path)!r} has no room left: {error}; free some space.", told=FULL)
+        return StoreError(
+            f"{shown(str(path))} has no room left: {error}; free some space.", told=FULL
+        )
     if is_forbidden(error):
         return StoreError(
-            f"{str(path)!r} could not be opened or changed: {error}. Changes need a file and a "
+            f"{shown(str(path))} could not be opened or changed: {error}. Changes need a file "
+            "and a "
             "folder that this process may write, reading needs a file that it may read.",
             told=READ_ONLY,
         )
     told = DISK if name.startswith("SQLITE_IOERR") else None
-    return StoreError(f"{str(path)!r} could not be used: {error}.", told=told)
+    return StoreError(f"{shown(str(path))} could not be used: {error}.", told=told)

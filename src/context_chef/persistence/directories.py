@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple
 
-from context_chef.errors import AddressError
+from context_chef.errors import AddressError, shown
 from context_chef.prompts.store_faults import LINK
 
 _RELATIVE: Final = {
@@ -229,7 +229,7 @@ class Directory:
 
     def _refuse(self, name: str) -> None:
         raise AddressError(
-            f"{str(self.path / name)!r} is a link, and links may lead outside; "
+            f"{shown(str(self.path / name))} is a link, and links may lead outside; "
             "put the real file or folder there.",
             told=LINK,
         )

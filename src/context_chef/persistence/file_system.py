@@ -289,7 +289,7 @@ class FileSystemBackend:
         except Unreadable as error:
             raise CorruptStoreError(
                 f"{shown(path)} in namespace {shown(ns)} is damaged: {error}. Its file is "
-                f"{str(place.directory.path / place.name)!r}; mend or delete it.",
+                f"{shown(str(place.directory.path / place.name))}; mend or delete it.",
                 told=DAMAGED,
             ) from error
 
@@ -449,14 +449,14 @@ class FileSystemBackend:
         anchor.mkdir(parents=True, exist_ok=True, mode=0o700)
         root = Directory.open(anchor)
         if root is None:
-            raise StoreError(f"{str(anchor)!r} is no folder; give `root` one.")
+            raise StoreError(f"{shown(str(anchor))} is no folder; give `root` one.")
         folder = stack.enter_context(root)
         for name in names:
             folder.make_folder(name)
             inner = folder.folder(name)
             if inner is None:
                 raise StoreError(
-                    f"{str(folder.path / name)!r} is in the way of a folder.", told=IN_THE_WAY
+                    f"{shown(str(folder.path / name))} is in the way of a folder.", told=IN_THE_WAY
                 )
             folder = stack.enter_context(inner)
         return folder
@@ -489,7 +489,8 @@ class FileSystemBackend:
 
     def _stayed_locked(self, lock: FileLock, by: str) -> StoreError:
         return StoreError(
-            f"{lock.lock_file!r} stayed locked by another {by} for {self._lock_timeout:g} seconds; "
+            f"{shown(lock.lock_file)} stayed locked by another {by} for {self._lock_timeout:g} "
+            "seconds; "
             "try again, or raise `lock_timeout`.",
             told=BUSY,
         )
@@ -508,7 +509,7 @@ class FileSystemBackend:
             what = f"{shown(path)} in namespace {shown(ns)}" if path else f"Namespace {shown(ns)}"
             hint = "; free some space" if error.errno in _NO_ROOM else ""
             raise StoreError(
-                f"{what} of {str(self.root)!r} could not be used: {error}{hint}.",
+                f"{what} of {shown(str(self.root))} could not be used: {error}{hint}.",
                 told=_told(error),
             ) from error
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from context_chef.errors import AddressError
+from context_chef.errors import AddressError, shown
 from context_chef.persistence.directories import Directory
 from context_chef.persistence.names import (
     LOCK_NAME,
@@ -127,7 +127,7 @@ class FileTree:
         folder = self._open(directory, name)
         if folder is None:
             raise AddressError(
-                f"{str(directory.path / name)!r} is in the way of a folder.", told=IN_THE_WAY
+                f"{shown(str(directory.path / name))} is in the way of a folder.", told=IN_THE_WAY
             )
         return folder
 

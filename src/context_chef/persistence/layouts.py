@@ -104,7 +104,7 @@ def load_entry(data: bytes, times: FileTimes, layout: FileSystemLayout, ns: str)
         try:
             entry = layout.deserialize(text, times)
         except Exception as error:
-            raise Unreadable(f"its text is no entry ({error!r})") from error
+            raise Unreadable(f"its text is no entry ({shown(error)})") from error
         if entry is None:
             raise Unreadable("its text is no entry")
         check_depth(entry.meta)

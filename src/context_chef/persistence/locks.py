@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Final, TypeAlias
 
 from context_chef.bridge import stepping
-from context_chef.errors import AsyncRequiredError, StoreError
+from context_chef.errors import AsyncRequiredError, StoreError, shown
 from context_chef.persistence.forks import PerProcess
 
 _Key: TypeAlias = tuple[str, ...]
@@ -53,7 +53,7 @@ class EntryLocks:
         mine = (id(self), key)
         if mine in _holding.get():
             raise StoreError(
-                f"{'/'.join(key)!r} is being changed by this very call; "
+                f"{shown('/'.join(key))} is being changed by this very call; "
                 "return the new entry instead of writing it from within the change."
             )
         pause = 0.0
@@ -84,7 +84,7 @@ async def _wait(key: _Key, holder: int, pause: float) -> None:
         await asyncio.sleep(pause)
     elif holder == threading.get_ident():
         # The holder is a task of the loop around this very call: it could never finish.
-        raise AsyncRequiredError(f"a change of {'/'.join(key)!r} that is under way")
+        raise AsyncRequiredError(f"a change of {shown('/'.join(key))} that is under way")
     else:
         time.sleep(pause)
 

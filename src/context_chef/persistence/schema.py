@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from context_chef.errors import StoreError
+from context_chef.errors import StoreError, shown
 from context_chef.persistence.text_index import ENTRIES, INDEX, INDEX_TABLES, INDEX_VERSION
 
 APPLICATION_ID: Final = 0x43_68_65_66
@@ -167,7 +167,8 @@ def _refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
     owner = db.execute("PRAGMA application_id").fetchone()[0]
     if owner != APPLICATION_ID and (owner or version or tables):
         raise StoreError(
-            f"{str(path)!r} is a SQLite file of another program; give `path` a file of its own."
+            f"{shown(str(path))} is a SQLite file of another program; give `path` a file of its "
+            "own."
         )
     newer = version > len(MIGRATIONS)
     if version == len(MIGRATIONS):
@@ -175,7 +176,7 @@ def _refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
         newer = indexed > INDEX_VERSION
     if newer:
         raise StoreError(
-            f"{str(path)!r} was written by a newer version of context-chef (its format is "
+            f"{shown(str(path))} was written by a newer version of context-chef (its format is "
             f"{version}, this one knows up to {len(MIGRATIONS)}); upgrade context-chef, or use "
             "another file."
         )

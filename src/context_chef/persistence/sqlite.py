@@ -260,7 +260,7 @@ class SQLiteBackend:
         known = load_meta(meta)
         if known is None or not isinstance(content, str):
             raise CorruptStoreError(
-                f"{shown(path)} in namespace {shown(ns)} of {str(self.path)!r} is damaged: "
+                f"{shown(path)} in namespace {shown(ns)} of {shown(str(self.path))} is damaged: "
                 "its row holds no "
                 "entry. Delete it, or restore the file.",
                 told=DAMAGED,

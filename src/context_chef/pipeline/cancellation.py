@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from context_chef.errors import CompileAborted, SettingsError
+from context_chef.errors import CompileAborted, SettingsError, shown
 
 
 class CancelToken:
@@ -26,7 +26,7 @@ def check_token(signal: object) -> None:
         return
     if not callable(getattr(signal, "is_set", None)):
         raise SettingsError(
-            f"`signal` is a `CancelToken` or an event with `is_set()`, not {signal!r}."
+            f"`signal` is a `CancelToken` or an event with `is_set()`, not {shown(signal)}."
         )
 
 

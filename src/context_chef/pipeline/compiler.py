@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from context_chef.errors import ContextChefError
+from context_chef.errors import ContextChefError, shown
 from context_chef.pipeline import hard_window, history_steps, payload_steps, window_steps
 from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.stages import STAGES
@@ -48,7 +48,8 @@ async def run_stages(turn: CompileTurn) -> None:
         if not isinstance(error.__cause__, (StopIteration, StopAsyncIteration)):
             raise
         raise ContextChefError(
-            f"`{_raised_in(error.__cause__)}` raised {error.__cause__!r} in the compile; let it "
+            f"`{_raised_in(error.__cause__)}` raised {shown(error.__cause__)} in the compile; "
+            "let it "
             "answer a value instead, as with `next(items, None)`."
         ) from error
 

@@ -13,7 +13,7 @@ from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.adaptation.profiles import profile_for
 from context_chef.bridge import settle, stepping
-from context_chef.errors import SettingsError, WindowFullError
+from context_chef.errors import SettingsError, WindowFullError, shown
 from context_chef.events import CompileStarted, CompressEnded
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
@@ -82,7 +82,7 @@ def _find_target(turn: CompileTurn) -> None:
         turn.target_name = names[0] if names else type(target).__name__
     else:
         raise SettingsError(
-            f"`target` is a name or an adapter with `compile(messages)`, not {target!r}."
+            f"`target` is a name or an adapter with `compile(messages)`, not {shown(target)}."
         )
     if inputs.model is not None and turn.target_name in {name for _, name in _BUILT_IN}:
         turn.profile = profile_for(inputs.model, turn.target_name, profiles=settings.profiles)

@@ -123,7 +123,8 @@ async def _adapt_custom(turn: CompileTurn) -> None:
     answer = await settle(turn.adapter.compile(turn.messages))
     if not isinstance(answer, Mapping):
         raise SettingsError(
-            f"The adapter {turn.target_name!r} answered {shown(answer)}; `compile(messages)` has "
+            f"The adapter {shown(turn.target_name)} answered {shown(answer)}; "
+            "`compile(messages)` has "
             "to answer a mapping."
         )
     arguments = dict(cast(Mapping[str, Any], answer))

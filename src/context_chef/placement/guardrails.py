@@ -56,7 +56,7 @@ class Guardrails:
             object.__setattr__(self, "prefill", clean_text(prefill))
         if self.placement not in ("system", "last_user"):
             raise SettingsError(
-                f"`placement` cannot be {self.placement!r}. "
+                f"`placement` cannot be {shown(self.placement)}. "
                 f"{nearest(self.placement, ('system', 'last_user'))}"
             )
 
@@ -98,7 +98,9 @@ def guardrails(options: Guardrails | Mapping[str, Any] | None) -> Guardrails | N
     known = ("enforce_xml", "prefill", "placement")
     for name in options:
         if name not in known:
-            raise SettingsError(f"`with_guardrails` has no option {name!r}. {nearest(name, known)}")
+            raise SettingsError(
+                f"`with_guardrails` has no option {shown(name)}. {nearest(name, known)}"
+            )
     enforce = options.get("enforce_xml")
     if isinstance(enforce, Mapping):
         fields = cast(Mapping[str, Any], enforce)

@@ -8,12 +8,12 @@ import re
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 from urllib.parse import unquote
 
 import msgspec
 
-from context_chef.errors import SettingsError, SkillError, nearest
+from context_chef.errors import SettingsError, SkillError, nearest, shown
 from context_chef.ir.text import clean_text
 from context_chef.placement.front_matter import FrontMatter, read_front_matter
 from context_chef.placement.skills import Skill
@@ -131,7 +131,7 @@ def load_skills_dirs(
     chosen = precedence.replace("_", "-")
     if chosen not in ("last-wins", "first-wins"):
         raise SettingsError(
-            f"`precedence` cannot be {precedence!r}. "
+            f"`precedence` cannot be {shown(precedence)}. "
             f"{nearest(precedence, ('last-wins', 'first-wins'))}"
         )
     kept: dict[str, tuple[Skill, tuple[SkillProblem, ...]]] = {}
@@ -248,7 +248,7 @@ class _Fields:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise self._fault(key, f"has to be text, not {value!r}")
+            raise self._fault(key, f"has to be text, not {shown(value)}")
         return value.strip()
 
     def tools(self, *spellings: str) -> tuple[str, ...] | None:
@@ -264,7 +264,9 @@ class _Fields:
                 parts = [part for part in split_outside(value, " \t\n") if part]
             value = [unquoted(part) for part in parts]
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):  # pyright: ignore[reportUnknownVariableType]  # values are JSON-like
-            raise self._fault(key, f"has to be a list of tool names, not {value!r}")
+            raise self._fault(
+                key, f"has to be a list of tool names, not {shown(cast(object, value))}"
+            )
         names: list[str] = [str(name).strip() for name in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # checked above
         line = self._head.lines[key]
         if not all(names):

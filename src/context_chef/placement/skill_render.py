@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.placement.skills import Skill, SkillLike, read_skill
 from context_chef.prompts.skills import (
     arguments_line,
@@ -144,7 +144,9 @@ def format_skill_listing(
     empty where not even its own tags fit. No text of a skill can add an entry or close a tag.
     """
     if format not in ("plain", "xml"):
-        raise SettingsError(f"`format` cannot be {format!r}. {nearest(format, ('plain', 'xml'))}")
+        raise SettingsError(
+            f"`format` cannot be {shown(format)}. {nearest(format, ('plain', 'xml'))}"
+        )
     if max_chars is not None and max_chars <= 0:
         return ""
     write = xml_entry if format == "xml" else plain_entry

@@ -63,18 +63,22 @@ def read_skill(value: SkillLike, *, path: str = "$") -> Skill:
     for key, item in value.items():
         field = _SPELLINGS.get(key, key)
         if field not in _FIELDS:
-            raise InputError(f"A skill has no field {key!r}. {nearest(key, _FIELDS)}", path=path)
+            raise InputError(
+                f"A skill has no field {shown(key)}. {nearest(key, _FIELDS)}", path=path
+            )
         if item is not None:
             fields[field] = item
     if "name" not in fields:
         raise InputError("A skill needs a `name`.", path=path)
     for field in _TEXTS:
         if field in fields and not isinstance(fields[field], str):
-            raise InputError(f"Must be text, not {fields[field]!r}.", path=f"{path}.{field}")
+            raise InputError(f"Must be text, not {shown(fields[field])}.", path=f"{path}.{field}")
     if "allowed_tools" in fields:
         fields["allowed_tools"] = _names(fields["allowed_tools"], path=f"{path}.allowed_tools")
     if not isinstance(fields.get("metadata", EMPTY), Mapping):
-        raise InputError(f"Must be a mapping, not {fields['metadata']!r}.", path=f"{path}.metadata")
+        raise InputError(
+            f"Must be a mapping, not {shown(fields['metadata'])}.", path=f"{path}.metadata"
+        )
     return Skill(**fields)
 
 
@@ -158,7 +162,7 @@ class SkillShelf:
         """
         if prefer not in ("registry", "snapshot"):
             raise SettingsError(
-                f"`prefer` cannot be {prefer!r}. {nearest(prefer, ('registry', 'snapshot'))}"
+                f"`prefer` cannot be {shown(prefer)}. {nearest(prefer, ('registry', 'snapshot'))}"
             )
         saved = _saved(state)
         active = self._restored(state, prefer)
@@ -187,7 +191,7 @@ class SkillShelf:
                 return skill
         names = ", ".join(skill.name for skill in self._skills) or "(none)"
         raise SkillError(
-            f"No skill is registered as {name!r}. Registered: {names}. "
+            f"No skill is registered as {shown(name)}. Registered: {names}. "
             "Register it first, or activate a `Skill` itself."
         )
 

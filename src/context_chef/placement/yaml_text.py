@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import yaml
 
+from context_chef.errors import shown
+
 _MAX_DEPTH: Final = 32
 _MAX_OPEN: Final = 100
 """Brackets open at once, in texts as well: more than any author writes."""
@@ -107,7 +109,9 @@ class _Builder:
                 f"the anchor `&{event.anchor}` is not allowed; put it in quotes", event
             )
         if event.tag is not None and event.tag not in _CORE_TAGS:
-            raise self._refuse(f"the tag {event.tag!r} is not allowed; put it in quotes", event)
+            raise self._refuse(
+                f"the tag {shown(event.tag)} is not allowed; put it in quotes", event
+            )
         if depth > _MAX_DEPTH:
             raise self._refuse(f"nested deeper than {_MAX_DEPTH} levels", event)
         if self._count > _MAX_VALUES:

@@ -7,7 +7,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.prompts import memory, offload
 from context_chef.prompts.store import UNIFIED_STORE_INSTRUCTION
 
@@ -144,4 +144,4 @@ def resolve_vocabulary(mode: str) -> Vocabulary:
         return LEGACY_VOCABULARY
     if mode == "unified":
         return UNIFIED_VOCABULARY
-    raise SettingsError(f"`tools` cannot be {mode!r}. {nearest(mode, ('legacy', 'unified'))}")
+    raise SettingsError(f"`tools` cannot be {shown(mode)}. {nearest(mode, ('legacy', 'unified'))}")

@@ -28,7 +28,8 @@ def redaction(redact: Redact | None) -> Callable[[str], str] | None:
         return redact
     if isinstance(redact, (str, bytes)):
         raise SettingsError(
-            f"`redact` is a function or a list of patterns, not the single text {redact!r}; put it "
+            f"`redact` is a function or a list of patterns, not the single text {shown(redact)}; "
+            "put it "
             "in a list."
         )
     patterns: list[re.Pattern[str]] = []

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.profiles import profile_for
-from context_chef.errors import MissingExtraError, SettingsError, nearest
+from context_chef.errors import MissingExtraError, SettingsError, nearest, shown
 from context_chef.ir.blocks import Provider
 from context_chef.replay.result import ConfigurationInfo
 from context_chef.replay.session import RecordedSession
@@ -62,7 +62,7 @@ class ReplayConfiguration:
     def __post_init__(self) -> None:
         if self.target is not None and self.target not in TARGETS:
             raise SettingsError(
-                f"`target` cannot be {self.target!r}. {nearest(self.target, TARGETS)}"
+                f"`target` cannot be {shown(self.target)}. {nearest(self.target, TARGETS)}"
             )
         if self.window is not None:
             read_window(self.window)
@@ -150,7 +150,7 @@ def read_window(value: int | str) -> int | float:
             return tokens
     raise SettingsError(
         "`window` is a number of tokens (16000, 32k) or a share of the session (25%), not "
-        f"{value!r}."
+        f"{shown(value)}."
     )
 
 
@@ -229,7 +229,8 @@ def _split(text: str) -> list[str]:
 
 def _unknown(text: str) -> SettingsError:
     return SettingsError(
-        f"`strategy` cannot be {text!r}. {nearest(text.strip(), STRATEGIES)} Join several with `+` "
+        f"`strategy` cannot be {shown(text)}. {nearest(text.strip(), STRATEGIES)} Join several "
+        "with `+` "
         "(`clear+summarize`), or let one work off the turn (`background(summarize)`)."
     )
 
@@ -293,7 +294,7 @@ def configurations_of(
     found: list[ReplayConfiguration] = []
     for number, one in enumerate(cast(list[Any], several), 1):
         if not isinstance(one, Mapping):
-            raise SettingsError(f"{where}: `configuration` {number} is no table but {one!r}.")
+            raise SettingsError(f"{where}: `configuration` {number} is no table but {shown(one)}.")
         merged = {**shared, **cast(Mapping[str, Any], one)}
         found.append(_configuration(merged, f"{name} {number}", where))
     return found
@@ -349,7 +350,7 @@ def _toml(value: Any) -> str:
         return "{ " + inside + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(item) for item in cast(Sequence[Any], value)) + "]"
-    raise SettingsError(f"{value!r} cannot stand in a TOML file.")
+    raise SettingsError(f"{shown(value)} cannot stand in a TOML file.")
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.replay.lines import Loaded, RecordingError, load
 from context_chef.replay.read_agents import is_claude_code, is_pi, read_claude_code, read_pi
 from context_chef.replay.read_bodies import is_body, read_bodies
@@ -84,7 +84,7 @@ def _format(format: str) -> str:
     wanted = _ALIASES.get(format, format)
     if wanted not in SESSION_FORMATS:
         raise SettingsError(
-            f"`format` cannot be {format!r}. {nearest(format, SESSION_FORMATS)} Known are "
+            f"`format` cannot be {shown(format)}. {nearest(format, SESSION_FORMATS)} Known are "
             f"{', '.join(SESSION_FORMATS)}."
         )
     return wanted

@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from context_chef.adaptation.tools import tool_from_dict
-from context_chef.errors import ContextChefError, InputError
+from context_chef.errors import ContextChefError, InputError, shown
 from context_chef.ir.message import Message
 from context_chef.ir.rows import read_messages
 from context_chef.ir.tools import ToolDefinition
@@ -42,7 +42,7 @@ def read_recorded(loaded: Loaded, name: str) -> list[RecordedSession]:
             if not isinstance(version, int) or version > RECORDING_VERSION:
                 raise RecordingError(
                     name,
-                    f"this recording has version {version!r}, and {RECORDING_VERSION} is the "
+                    f"this recording has version {shown(version)}, and {RECORDING_VERSION} is the "
                     "newest that this release reads; update context-chef.",
                     line=line,
                 )

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from context_chef.costs import PriceTable
-from context_chef.errors import ContextChefError, InputError, SettingsError
+from context_chef.errors import ContextChefError, InputError, SettingsError, shown
 from context_chef.replay.configuration import (
     COMPARED,
     ReplayConfiguration,
@@ -65,10 +65,12 @@ class ReplayOptions:
     def __post_init__(self) -> None:
         if self.check not in _CHECKS:
             raise SettingsError(
-                f"`check` cannot be {self.check!r}; it is one of {', '.join(_CHECKS)}."
+                f"`check` cannot be {shown(self.check)}; it is one of {', '.join(_CHECKS)}."
             )
         if isinstance(self.pause, bool) or not self.pause >= 0:
-            raise SettingsError(f"`pause` is a number of seconds, 0 or more, not {self.pause!r}.")
+            raise SettingsError(
+                f"`pause` is a number of seconds, 0 or more, not {shown(self.pause)}."
+            )
 
 
 def replay(
@@ -163,7 +165,7 @@ def _distinct(configurations: Sequence[ReplayConfiguration]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise SettingsError(
-                f"two configurations are named {name!r}; give each a `name` of its own."
+                f"two configurations are named {shown(name)}; give each a `name` of its own."
             )
 
 

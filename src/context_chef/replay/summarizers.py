@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from context_chef.bridge import MaybeAwaitable
-from context_chef.errors import MissingExtraError, SettingsError, nearest
+from context_chef.errors import MissingExtraError, SettingsError, nearest, shown
 from context_chef.integrations.anthropic import anthropic_summarizer
 from context_chef.integrations.gemini import gemini_summarizer
 from context_chef.integrations.openai import openai_summarizer
@@ -52,12 +52,12 @@ def summarizing(spec: str) -> Summarizing:
     provider, _, model = spec.partition(":")
     if provider not in PROVIDERS or not model:
         raise SettingsError(
-            f"`summarizer` cannot be {spec!r}. {nearest(spec, STAND_INS)} Give `extractive`, "
+            f"`summarizer` cannot be {shown(spec)}. {nearest(spec, STAND_INS)} Give `extractive`, "
             f"`scripted`, or PROVIDER:MODEL with one of {', '.join(PROVIDERS)}."
         )
     if not any(os.environ.get(name) for name in _KEYS[provider]):
         raise SettingsError(
-            f"`summarizer` {spec!r} calls a real model, and there is no key: set "
+            f"`summarizer` {shown(spec)} calls a real model, and there is no key: set "
             f"{' or '.join(_KEYS[provider])}, or leave `--summarizer` out for the offline stand-in."
         )
     said = f"Summaries were written by {model} of {provider}: this run is not reproducible."

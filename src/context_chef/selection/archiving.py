@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from context_chef.bridge import settle
-from context_chef.errors import ContextChefError
+from context_chef.errors import ContextChefError, shown
 from context_chef.ir.blocks import Block, Text
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.message import Message
@@ -46,7 +46,7 @@ async def store_span(archive: Any, span: Sequence[Message]) -> str:
         info = SpanInfo(message_count=len(span))
         uri = await settle(store(serialize_span(span), info))
     if not isinstance(uri, str) or not uri:
-        raise ContextChefError(f"the archive answered {uri!r} instead of an address.")
+        raise ContextChefError(f"the archive answered {shown(uri)} instead of an address.")
     return uri
 
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.ir.blocks import (
     Block,
     Media,
@@ -243,7 +243,8 @@ def resolve_tokenizer(spec: TokenizerLike, *, provider: Provider | None = None) 
         return MessageCounter(_TextFunction(unknown.encode), provider=provider)
     if not callable(unknown):
         raise SettingsError(
-            f"`tokenizer` cannot be {spec!r}; give a name such as 'o200k_base', an object with "
+            f"`tokenizer` cannot be {shown(spec)}; give a name such as 'o200k_base', an object "
+            "with "
             "`count(text)`, or a callable."
         )
     if _takes_text(unknown):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from context_chef.bridge import run_sync, settle
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.repair import ensure_valid_history
 from context_chef.ir.rows import as_messages
@@ -37,7 +37,7 @@ def plan_compaction(history: Sequence[MessageLike], *, keep_recent_turns: float)
     out, in order. Pinned turns of the old part move to the front of what is kept.
     """
     if isinstance(keep_recent_turns, bool) or not isinstance(keep_recent_turns, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
-        raise SettingsError(f"`keep_recent_turns` is a number, not {keep_recent_turns!r}.")
+        raise SettingsError(f"`keep_recent_turns` is a number, not {shown(keep_recent_turns)}.")
     if math.isnan(keep_recent_turns):
         raise SettingsError("`keep_recent_turns` is a number, not NaN.")
     mended = ensure_valid_history(as_messages(history)).messages

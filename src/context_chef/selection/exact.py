@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from context_chef.errors import MissingExtraError, SettingsError, nearest
+from context_chef.errors import MissingExtraError, SettingsError, nearest, shown
 from context_chef.ir.text import clean_text
 from context_chef.ir.tokens import Tokenizer
 
@@ -64,7 +64,7 @@ def exact_tokenizer(name: str) -> Tokenizer:
         found = load(encoding)
         if found is not None:
             return found
-    raise MissingExtraError(f"Counting exactly with {name!r}", "tokens")
+    raise MissingExtraError(f"Counting exactly with {shown(name)}", "tokens")
 
 
 def encoding_name(name: str) -> str:
@@ -80,12 +80,13 @@ def encoding_name(name: str) -> str:
             return encoding
     if "claude" in wanted or "gemini" in wanted:
         raise SettingsError(
-            f"`tokenizer` cannot be {name!r}: that provider publishes no tokenizer. Leave it out "
+            f"`tokenizer` cannot be {shown(name)}: that provider publishes no tokenizer. Leave "
+            "it out "
             "to use the estimate, or take 'o200k_base'; both are calibrated by "
             "`report_token_usage()`."
         )
     raise SettingsError(
-        f"`tokenizer` cannot be {name!r}. {nearest(wanted, (*ENCODINGS, *_ALIASES))} "
+        f"`tokenizer` cannot be {shown(name)}. {nearest(wanted, (*ENCODINGS, *_ALIASES))} "
         "An OpenAI model's name, an object with `count(text)` and a callable work too."
     )
 

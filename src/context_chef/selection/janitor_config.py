@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from context_chef.bridge import MaybeAwaitable
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.ir.message import Message
 from context_chef.prompts.compaction import trim
 from context_chef.prompts.handoff import MAX_PROMPT_BYTES
@@ -76,13 +76,13 @@ class CompressionOptions:
         if isinstance(self.compression_guidelines, str):
             raise SettingsError(
                 "`compression_guidelines` is a list of lines, not "
-                f"{self.compression_guidelines!r}; put a single one in a list."
+                f"{shown(self.compression_guidelines)}; put a single one in a list."
             )
         if self.compression_window is not None:
             positive("compression_window", self.compression_window)
         for name in ("mark_dropped", "keep_open_request"):
             if not isinstance(getattr(self, name), bool):
-                raise SettingsError(f"`{name}` is True or False, not {getattr(self, name)!r}.")
+                raise SettingsError(f"`{name}` is True or False, not {shown(getattr(self, name))}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class JanitorConfig:
         if self.reserve_output < 0 or self.reserve_output >= self.context_window:
             raise SettingsError(
                 f"`reserve_output` has to be 0 or more and less than `context_window` "
-                f"({self.context_window!r}), not {self.reserve_output!r}."
+                f"({shown(self.context_window)}), not {shown(self.reserve_output)}."
             )
         share("trigger_ratio", self.trigger_ratio, above_zero=True)
         usage = _USAGE_ALIASES.get(self.usage_preference, self.usage_preference)
@@ -145,7 +145,7 @@ class JanitorConfig:
         if self.breaker_cooldown_seconds < 0:
             raise SettingsError(
                 "`breaker_cooldown_seconds` cannot be negative, as in "
-                f"{self.breaker_cooldown_seconds!r}; 0 tries again every time."
+                f"{shown(self.breaker_cooldown_seconds)}; 0 tries again every time."
             )
         for name in ("on_before_compress", "on_compress", "estimate"):
             optional_callable(name, getattr(self, name))
@@ -179,11 +179,11 @@ class HandoffConfig:
         if self.prompt is None:
             return
         if not isinstance(self.prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
-            raise SettingsError(f"`handoff.prompt` is a text, not {self.prompt!r}.")
+            raise SettingsError(f"`handoff.prompt` is a text, not {shown(self.prompt)}.")
         prompt = trim(self.prompt)
         if not prompt:
             raise SettingsError(
-                f"`handoff.prompt` cannot be blank, as in {self.prompt!r}; "
+                f"`handoff.prompt` cannot be blank, as in {shown(self.prompt)}; "
                 "leave it out to use the default wording."
             )
         size = len(prompt.encode("utf-8", "surrogatepass"))
@@ -227,7 +227,9 @@ def validate_handoff_config(config: HandoffConfig | Mapping[str, Any]) -> Handof
     if isinstance(config, HandoffConfig):
         return config
     if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
-        raise SettingsError(f"`overflow.handoff` is a `HandoffConfig` or mapping, not {config!r}.")
+        raise SettingsError(
+            f"`overflow.handoff` is a `HandoffConfig` or mapping, not {shown(config)}."
+        )
     return read_section(HandoffConfig, config, "overflow.handoff", required=("budget_tokens",))
 
 
@@ -238,7 +240,7 @@ def read_section(
     known = [field.name for field in fields(cast(Any, kind))]
     for key in values:
         if key not in known:
-            raise SettingsError(f"`{name}` has no setting {key!r}. {nearest(key, known)}")
+            raise SettingsError(f"`{name}` has no setting {shown(key)}. {nearest(key, known)}")
     for key in required:
         if key not in values:
             raise SettingsError(f"`{name}` needs `{key}`.")
@@ -250,7 +252,8 @@ def check_strategy(name: str, value: object) -> None:
     if isinstance(getattr(value, "name", None), str) and callable(getattr(value, "apply", None)):
         return
     raise SettingsError(
-        f"`{name}` cannot be {value!r}: a strategy has a `name` and an `apply(input)`. Built in: "
+        f"`{name}` cannot be {shown(value)}: a strategy has a `name` and an `apply(input)`. "
+        "Built in: "
         "summarize(), anchored(), reset(), server(), chain(), background() and clear()."
     )
 
@@ -262,21 +265,21 @@ def check_archive(name: str, value: object) -> None:
         return
     raise SettingsError(
         f"`{name}` is 'vfs', a callable from messages to an address, or an object with "
-        f"`store(serialized, info)`, not {value!r}."
+        f"`store(serialized, info)`, not {shown(cast(object, value))}."
     )
 
 
 def number(name: str, value: object) -> None:
     """Refuse anything but a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        raise SettingsError(f"`{name}` is a number, not {value!r}.")
+        raise SettingsError(f"`{name}` is a number, not {shown(value)}.")
 
 
 def positive(name: str, value: object) -> None:
     """Refuse anything but a number above zero; infinity is one."""
     number(name, value)
     if cast(float, value) <= 0:
-        raise SettingsError(f"`{name}` has to be above 0, not {value!r}.")
+        raise SettingsError(f"`{name}` has to be above 0, not {shown(value)}.")
 
 
 def share(name: str, value: object, *, above_zero: bool = False) -> None:
@@ -285,22 +288,22 @@ def share(name: str, value: object, *, above_zero: bool = False) -> None:
     figure = cast(float, value)
     if not (0 < figure <= 1 if above_zero else 0 <= figure <= 1):
         least = "above 0 and at most 1" if above_zero else "from 0 to 1"
-        raise SettingsError(f"`{name}` is a share {least}, not {value!r}.")
+        raise SettingsError(f"`{name}` is a share {least}, not {shown(value)}.")
 
 
 def whole(name: str, value: object, *, least: int) -> None:
     """Refuse anything but a whole number from `least` on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise SettingsError(f"`{name}` is a whole number, {least} or more, not {value!r}.")
+        raise SettingsError(f"`{name}` is a whole number, {least} or more, not {shown(value)}.")
 
 
 def choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse a value outside a closed set, with the nearest right one."""
     if value not in choices:
-        raise SettingsError(f"`{name}` cannot be {value!r}. {nearest(value, choices)}")
+        raise SettingsError(f"`{name}` cannot be {shown(value)}. {nearest(value, choices)}")
 
 
 def optional_callable(name: str, value: object) -> None:
     """Refuse anything but None and something that can be called."""
     if value is not None and not callable(value):
-        raise SettingsError(f"`{name}` must be callable, not {value!r}.")
+        raise SettingsError(f"`{name}` must be callable, not {shown(value)}.")

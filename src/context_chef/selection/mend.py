@@ -29,14 +29,15 @@ def read_answer(answer: object, input: OverflowInput, name: str) -> OverflowResu
     """
     if not isinstance(answer, OverflowResult):
         raise SettingsError(
-            f"The strategy {name!r} answered {shown(answer)}; `apply` has to answer an "
+            f"The strategy {shown(name)} answered {shown(answer)}; `apply` has to answer an "
             "`OverflowResult` (`input.unchanged(name)` leaves everything as it is)."
         )
     if not answer.changed:
         return answer
     if answer.summary is not None and not isinstance(cast(Any, answer.summary), str):
         raise SettingsError(
-            f"The strategy {name!r} answered the summary {shown(answer.summary)}; it is text, or "
+            f"The strategy {shown(name)} answered the summary {shown(answer.summary)}; it is "
+            "text, or "
             "None when there is none."
         )
     known = {id(message): message for message in input.history}
@@ -51,7 +52,7 @@ def read_answer(answer: object, input: OverflowInput, name: str) -> OverflowResu
             read = read_messages(given)
         except InputError as error:
             raise SettingsError(
-                f"The strategy {name!r} answered {shown(given)} as `{field}`; it is a list of "
+                f"The strategy {shown(name)} answered {shown(given)} as `{field}`; it is a list of "
                 f"messages: {error}"
             ) from error
         if not equal:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from context_chef.errors import ToolError
+from context_chef.errors import ToolError, shown
 from context_chef.ir.frozen import EMPTY
 from context_chef.ir.tools import ToolDefinition
 from context_chef.selection.words import fold_name, has_phrase, words
@@ -50,7 +50,7 @@ def spoken_of(task: str) -> PruneRule:
 def listed(names: Sequence[str]) -> PruneRule:
     """Keeps the tools of these names, whatever their case."""
     if isinstance(names, str):
-        raise ToolError(f"`names` is a list of tool names, not {names!r}.")
+        raise ToolError(f"`names` is a list of tool names, not {shown(names)}.")
     wanted = {fold_name(name) for name in names}
     return lambda tool: (0.0, "listed" if fold_name(tool.name) in wanted else "")
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from context_chef.bridge import run_sync
-from context_chef.errors import SettingsError, ToolError, nearest
+from context_chef.errors import SettingsError, ToolError, nearest, shown
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import thaw
 from context_chef.ir.tools import ToolDefinition, ToolRequest
@@ -55,7 +55,7 @@ class PrunerConfig:
     def __post_init__(self) -> None:
         if self.strategy not in ("union", "intersection"):
             raise SettingsError(
-                f"`pruner.strategy` cannot be {self.strategy!r}. "
+                f"`pruner.strategy` cannot be {shown(self.strategy)}. "
                 f"{nearest(self.strategy, ('union', 'intersection'))}"
             )
 
@@ -129,7 +129,8 @@ class Pruner:
             folded = fold_name(group.name)
             if (earlier := seen.get(folded)) is not None:
                 raise ToolError(
-                    f"Two toolkits are called {earlier!r} and {group.name!r}, which is one name, "
+                    f"Two toolkits are called {shown(earlier)} and {shown(group.name)}, which is "
+                    "one name, "
                     "since case does not count. Rename one of them."
                 )
             seen[folded] = group.name
@@ -145,20 +146,22 @@ class Pruner:
         names = {fold_name(tool.name): tool.name for tool in flat if not is_native(tool)}
         for folded in sorted(names.keys() & reserved.keys()):
             raise ToolError(
-                f"The tool name {names[folded]!r} belongs to the library, which answers calls of "
+                f"The tool name {shown(names[folded])} belongs to the library, which answers "
+                "calls of "
                 f"`{reserved[folded]}`; case does not count. Rename the tool."
             )
         for group in namespaces:
             folded = fold_name(group.name)
             if folded in reserved:
                 raise ToolError(
-                    f"The name {group.name!r} belongs to the library, which answers calls of "
+                    f"The name {shown(group.name)} belongs to the library, which answers calls of "
                     f"`{reserved[folded]}`; case does not count. Rename the namespace."
                 )
             if folded in names:
                 raise ToolError(
-                    f"The namespace {group.name!r} has the name of another tool or namespace, "
-                    f"{names[folded]!r}, since case does not count, and a model could not tell "
+                    f"The namespace {shown(group.name)} has the name of another tool or namespace, "
+                    f"{shown(names[folded])}, since case does not count, and a model could not "
+                    "tell "
                     "them apart. Rename one of them."
                 )
             names[folded] = group.name
@@ -267,7 +270,7 @@ class Pruner:
         names = frozenset(tool.name for tool in result.tools)
         for name in sorted(names - known):
             raise ToolError(
-                f"The result holds the tool {name!r}, which is not registered (any more). "
+                f"The result holds the tool {shown(name)}, which is not registered (any more). "
                 "Prune again, and apply that result."
             )
         self._applied = names
@@ -319,7 +322,7 @@ class Pruner:
     def set_blocked_tools(self, names: Sequence[str]) -> None:
         """The blocklist, in place of the one before. What entries may look like: `judge_call`."""
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
-            raise ToolError(f"`names` is a list of tool names, not {names!r}.")
+            raise ToolError(f"`names` is a list of tool names, not {shown(names)}.")
         self._blocked = tuple(names)
 
     def get_blocked_tools(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.selection.anchored import Anchored
 from context_chef.selection.background import background
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
@@ -107,6 +107,6 @@ def _server_management(management: Mapping[str, Any] | None) -> Mapping[str, Any
     config = management.get("server")
     if config is not None and not isinstance(config, Mapping):
         raise SettingsError(
-            f"`context_management.server` is a mapping with `edits`, not {config!r}."
+            f"`context_management.server` is a mapping with `edits`, not {shown(config)}."
         )
     return management

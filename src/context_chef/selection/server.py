@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 from context_chef.selection import strategy as abilities
 from context_chef.selection.janitor_config import check_strategy
@@ -44,7 +44,7 @@ class Server:
     def __post_init__(self) -> None:
         if self.config is not None and not isinstance(self.config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
             raise SettingsError(
-                f"`server(config)` takes a mapping with `edits`, not {self.config!r}."
+                f"`server(config)` takes a mapping with `edits`, not {shown(self.config)}."
             )
         if self.fallback is not None:
             check_strategy("server.fallback", self.fallback)
@@ -138,7 +138,8 @@ def _compaction(value: Any) -> Mapping[str, Any] | None:
         if given.get("type", "summarize") == "summarize":
             return {"type": "summarize", **given}
     raise SettingsError(
-        f"`server(compaction=…)` is True or a mapping of `type` 'summarize', not {value!r}."
+        "`server(compaction=…)` is True or a mapping of `type` 'summarize', not "
+        f"{shown(cast(object, value))}."
     )
 
 
@@ -156,7 +157,7 @@ def _responses(value: Any) -> tuple[Mapping[str, Any], ...] | None:
             return tuple(entry for entry in found if entry is not None)
     raise SettingsError(
         f"`server(responses=…)` is True, a threshold in tokens, or entries such as "
-        f"{{'type': 'compaction', 'compact_threshold': 200000}}, not {value!r}."
+        f"{{'type': 'compaction', 'compact_threshold': 200000}}, not {shown(cast(object, value))}."
     )
 
 

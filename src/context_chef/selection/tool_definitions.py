@@ -100,14 +100,16 @@ def _check_fields(fields: Mapping[str, Any], name: str, path: str) -> None:
     ):
         if field in fields and not isinstance(fields[field], kind):
             raise InputError(
-                f"`{field}` of the tool {name!r} is {words}, not {shown(fields[field])}.", path=path
+                f"`{field}` of the tool {shown(name)} is {words}, not {shown(fields[field])}.",
+                path=path,
             )
     tags = fields.get("tags", ())
     if not isinstance(tags, (list, tuple, set, frozenset)) or not all(
         isinstance(tag, str) for tag in cast(Iterable[Any], tags)
     ):
         raise InputError(
-            f"`tags` of the tool {name!r} is a list of texts, not {shown(cast(object, tags))}.",
+            f"`tags` of the tool {shown(name)} is a list of texts, not "
+            f"{shown(cast(object, tags))}.",
             path=path,
         )
 
@@ -123,7 +125,7 @@ def _judged(tool: ToolDefinition, path: str, repairs: list[Repair]) -> ToolDefin
     if is_native(tool):
         return tool
     if not tool.name.strip():
-        raise ToolError(f"`{path}`: a tool needs a name, {tool.name!r} is blank.")
+        raise ToolError(f"`{path}`: a tool needs a name, {shown(tool.name)} is blank.")
     tags = tuple(tag for tag in tool.tags if tag.strip())
     if tags != tool.tags:
         message = f"blank tags of the tool {tool.name!r} were dropped"
@@ -150,7 +152,7 @@ def _as_object(name: str, schema: Mapping[str, Any]) -> tuple[Mapping[str, Any],
     if isinstance(kind, (str, list, tuple)):
         kinds = [kind] if isinstance(kind, str) else list(cast(Sequence[Any], kind))
         if not any(isinstance(word, str) and word.lower() in _OBJECT_WORDS for word in kinds):
-            raise _no_object(name, f"type {kind!r}")
+            raise _no_object(name, f"type {shown(cast(object, kind))}")
         _check_properties(name, properties)
         message = f"`type` of the parameters of {name!r} was {thaw(kind)!r} and is 'object' now"
         return {**schema, "type": "object"}, message
@@ -185,21 +187,24 @@ def _property(value: Any) -> Any:
 def _check_properties(name: str, properties: Any) -> None:
     if properties is not None and not isinstance(properties, Mapping):
         raise ToolError(
-            f"`properties` in the parameters of the tool {name!r} is a mapping from names to "
+            f"`properties` in the parameters of the tool {shown(name)} is a mapping from names to "
             f"schemas, not {shown(properties)}."
         )
 
 
 def _no_object(name: str, found: str) -> ToolError:
     return ToolError(
-        f"The parameters of the tool {name!r} are {found}, and a tool takes an object. Give a JSON "
+        f"The parameters of the tool {shown(name)} are {found}, and a tool takes an object. Give "
+        "a JSON "
         'Schema such as {"type": "object", "properties": {"value": …}}, or None for no parameters.'
     )
 
 
 def _refuse_foreign(name: str, value: Any, path: str, depth: int) -> None:
     if depth > _MAX_DEPTH:
-        raise ToolError(f"`{path}` of the tool {name!r} is nested deeper than {_MAX_DEPTH} levels.")
+        raise ToolError(
+            f"`{path}` of the tool {shown(name)} is nested deeper than {_MAX_DEPTH} levels."
+        )
     if isinstance(value, dict):
         for key, item in cast(dict[str, Any], value).items():
             _refuse_foreign(name, item, f"{path}.{key}", depth + 1)
@@ -210,7 +215,7 @@ def _refuse_foreign(name: str, value: Any, path: str, depth: int) -> None:
         isinstance(value, float) and not math.isfinite(value)
     ):
         raise ToolError(
-            f"`{path}` of the tool {name!r} is {shown(value)}, which no request can carry; "
+            f"`{path}` of the tool {shown(name)} is {shown(value)}, which no request can carry; "
             "use JSON values in a schema."
         )
 
@@ -252,6 +257,7 @@ def _refuse_unsaved(name: str, value: Any, path: str) -> None:
         _refuse_foreign(name, value, path, 0)
     except ToolError:
         raise ToolError(
-            f"The tool {name!r} cannot be part of a snapshot: `{path}` holds something that is not "
+            f"The tool {shown(name)} cannot be part of a snapshot: `{path}` holds something that "
+            "is not "
             "plain data, such as a function. Keep handlers outside of the definition, by its name."
         ) from None

@@ -86,7 +86,9 @@ def _fields(value: Any, path: str) -> tuple[str, str, Sequence[ToolLike]]:
     if not isinstance(name, str) or not name.strip():
         raise ToolError(f"`{path}`: a group needs a name, not {shown(name)}.")
     if not isinstance(description, str):
-        raise ToolError(f"`description` of the group {name!r} is text, not {shown(description)}.")
+        raise ToolError(
+            f"`description` of the group {shown(name)} is text, not {shown(description)}."
+        )
     return name, description, tools
 
 
@@ -125,7 +127,7 @@ def find_toolkit(toolkits: Sequence[ToolGroup], name: str) -> ToolGroup:
     for group in toolkits:
         if fold_name(group.name) == wanted:
             return group
-    raise ToolError(f"There is no toolkit {name!r}. Available toolkits: {_listed(toolkits)}.")
+    raise ToolError(f"There is no toolkit {shown(name)}. Available toolkits: {_listed(toolkits)}.")
 
 
 def resolve_call(namespaces: Sequence[ToolGroup], name: str, arguments: Any) -> ResolvedCall:
@@ -133,19 +135,19 @@ def resolve_call(namespaces: Sequence[ToolGroup], name: str, arguments: Any) -> 
     group = next((group for group in namespaces if group.name == name), None)
     if group is None:
         raise ToolError(
-            f"There is no namespace {name!r}. Available namespaces: {_listed(namespaces)}."
+            f"There is no namespace {shown(name)}. Available namespaces: {_listed(namespaces)}."
         )
     given = read_arguments(arguments)
     if given is None:
         raise ToolError(
-            f"The arguments of {name!r} are not a JSON object. "
+            f"The arguments of {shown(name)} are not a JSON object. "
             f'Send {{"action": "…", "args": {{…}}}}.'
         )
     action = given.get("action")
     action = action if isinstance(action, str) else ""
     if not any(tool.name == action for tool in group.tools):
         raise ToolError(
-            f'There is no action "{action}" in the namespace {name!r}. '
+            f'There is no action "{action}" in the namespace {shown(name)}. '
             f"Its actions: {_listed(group.tools)}."
         )
     args = given.get("args")

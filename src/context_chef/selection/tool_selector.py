@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 from context_chef.bridge import MaybeAwaitable, run_sync, settle
-from context_chef.errors import SettingsError, ToolError
+from context_chef.errors import SettingsError, ToolError, shown
 from context_chef.ir.tools import ToolDefinition
 from context_chef.selection.prune_rules import PrunedTools
 from context_chef.selection.tool_definitions import ToolLike, read_definitions
@@ -98,7 +98,9 @@ async def ranked(
 ) -> PrunedTools:
     """`select_tools` over an index that is there already."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
-        raise SettingsError(f"`k` is how many tools to keep, a whole number from 0, not {k!r}.")
+        raise SettingsError(
+            f"`k` is how many tools to keep, a whole number from 0, not {shown(k)}."
+        )
     scores = index.scores(task)
     if embedder is not None and tools:
         scores = _fused(scores, await _closeness(task, tools, embedder))
@@ -134,7 +136,7 @@ def _vectors(answer: Any, count: int) -> list[list[float]]:
     if len(vectors) != count or len(sizes) != 1 or not finite:
         raise ToolError(
             f"`embedder` was given {count} texts and answered {len(vectors)} vectors of sizes "
-            f"{sorted(sizes)!r}; it has to answer one finite vector of one size for each text."
+            f"{shown(sorted(sizes))}; it has to answer one finite vector of one size for each text."
         )
     return vectors
 

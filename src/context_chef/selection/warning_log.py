@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, cast
 
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.selection.strategy import Logger
 
 
@@ -27,4 +27,6 @@ def log_of(logger: Any) -> Logger:
         return cast(Logger, logger)
     if callable(getattr(logger, "warn", None)):
         return _WarnOnly(logger)
-    raise SettingsError(f"`logger` needs a method `warning(message, *args)`; {logger!r} has none.")
+    raise SettingsError(
+        f"`logger` needs a method `warning(message, *args)`; {shown(logger)} has none."
+    )

@@ -28,7 +28,9 @@ def configured(kind: type[T], value: T | Mapping[str, Any] | None, *, name: str)
     known = [field.name for field in dataclasses.fields(cast(Any, kind))]
     for setting in settings:
         if setting not in known:
-            raise SettingsError(f"`{name}` has no setting {setting!r}. {nearest(setting, known)}")
+            raise SettingsError(
+                f"`{name}` has no setting {shown(setting)}. {nearest(setting, known)}"
+            )
     return kind(**settings)
 
 

@@ -55,7 +55,7 @@ class ChefOptions:
         for name in options:
             if name not in known:
                 raise SettingsError(
-                    f"`ContextChef` has no setting {name!r}. {_right_place(name, known)}"
+                    f"`ContextChef` has no setting {shown(name)}. {_right_place(name, known)}"
                 )
         read = cls(**options)
         warn_of_old_options(options, configured(JanitorConfig, read.janitor, name="janitor"))

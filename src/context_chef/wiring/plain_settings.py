@@ -118,7 +118,8 @@ def _strategy_of(given: Any, model: Any = None) -> OverflowStrategy:
     for option in table:
         if option not in known:
             raise SettingsError(
-                f"the strategy {name!r} has no setting {option!r}. {nearest(option, known)}"
+                f"the strategy {shown(name)} has no setting {shown(option)}. "
+                f"{nearest(option, known)}"
             )
     for option in _STRATEGY_OPTIONS:
         if isinstance(table.get(option), (str, Mapping, list, tuple)):
@@ -141,7 +142,7 @@ def _steps(table: Mapping[str, Any]) -> Sequence[Any]:
     for option in table:
         if option != "steps":
             raise SettingsError(
-                f"the strategy 'chain' has no setting {option!r}. {nearest(option, ['steps'])}"
+                f"the strategy 'chain' has no setting {shown(option)}. {nearest(option, ['steps'])}"
             )
     steps = table.get("steps")
     if not isinstance(steps, (list, tuple)):

@@ -24,7 +24,7 @@ from context_chef.adaptation.wire_rules.rule import (
 )
 from context_chef.adaptation.wire_rules.sequence import SEQUENCE_RULES
 from context_chef.adaptation.wire_rules.shape_rules import SHAPE_RULES, SHAPES
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 
 RULES: Mapping[Target, tuple[WireRule, ...]] = {
     "openai": (SHAPE_RULES["openai"], *OPENAI_CHAT_RULES),
@@ -46,7 +46,9 @@ def _target(target: str) -> Target:
     for known in RULES:
         if known == target:
             return known
-    raise SettingsError(f"There are no wire rules for target {target!r}. {nearest(target, RULES)}")
+    raise SettingsError(
+        f"There are no wire rules for target {shown(target)}. {nearest(target, RULES)}"
+    )
 
 
 def check_payload(

@@ -18,7 +18,7 @@ import msgspec
 
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.wire_rules import check_payload, check_sequence
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.ir.payload import Payload
 
 CHECKER_VARIABLE = "CONTEXT_CHEF_CHECKER"
@@ -65,10 +65,10 @@ def load_checker(path: str) -> Checker:
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
     except (ImportError, OSError) as error:
-        raise SettingsError(f"The checker {path!r} cannot be imported: {error}.") from error
+        raise SettingsError(f"The checker {shown(path)} cannot be imported: {error}.") from error
     for name in ("check", "check_sequence"):
         if not callable(getattr(module, name, None)):
-            raise SettingsError(f"The checker {path!r} has no function `{name}`.")
+            raise SettingsError(f"The checker {shown(path)} has no function `{name}`.")
     return cast(Checker, module)
 
 

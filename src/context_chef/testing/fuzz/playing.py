@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from context_chef.chef import ContextChef
-from context_chef.errors import ContextChefError, UnsendableError, WindowFullError
+from context_chef.errors import ContextChefError, UnsendableError, WindowFullError, shown
 from context_chef.ir.message import Message
 from context_chef.ir.rows import read_message
 from context_chef.persistence.in_memory import InMemoryBackend
@@ -206,7 +206,7 @@ class _Session:
             case "mood":
                 self._mood = step["mood"]
             case other:
-                raise ValueError(f"a recipe has no step {other!r}")
+                raise ValueError(f"a recipe has no step {shown(other)}")
 
     def _place(self, step: dict[str, Any]) -> int:
         return step["at"] % len(self._rows) if self._rows else 0
