@@ -15,19 +15,22 @@ import msgspec
 
 from context_chef.adaptation.conversation import plain
 from context_chef.adaptation.model_profile import ModelProfile
-from context_chef.costs.wire_tokens import content_of
+from context_chef.costs.wire_tokens import (
+    MESSAGE_TOKENS,
+    content_of,
+    tool_prompt_tokens,
+    wrapping_tokens,
+)
 from context_chef.ir.blocks import Provider
 
 Count: TypeAlias = Callable[[str], int]
 
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _THINKING: Final = ("thinking", "redacted_thinking")
-_MESSAGE_TOKENS: Final = 3
-"""What wire formats put around a message."""
 
 
 class PromptBlock(NamedTuple):
-    """One block, or a setting that keys the cache and has no tokens."""
+    """One block, or a setting of the request that keys the cache and is no block."""
 
     suffix: str
     """Its path below the unit it belongs to."""
@@ -161,6 +164,10 @@ class PromptReader:
         self._count = count
         self._keeps_thinking = profile is None or profile.keeps_thinking
         self._resources = resources or {}
+        self._signatures = profile is not None and profile.thought_signatures
+        words = tool_prompt_tokens(target, profile.name if profile else None)
+        about = PromptBlock("", _digest("about tools", ""), "", words, setting=True)
+        self._about_tools = Unit("tools", (about,))
         self._known: dict[tuple[str, bytes], tuple[PromptBlock, ...]] = {}
 
     def read(self, body: Mapping[str, Any], *, after: Prompt | None = None) -> Prompt:
@@ -178,6 +185,8 @@ class PromptReader:
     # The four wire formats, in the order of their caches
 
     def _anthropic(self, body: Mapping[str, Any]) -> Iterator[Unit]:
+        if body.get("tools"):
+            yield self._about_tools
         for index, tool in enumerate(_list(body.get("tools"))):
             if not _map(tool).get("defer_loading"):
                 yield self._unit(f"tools[{index}]", "tool", tool, whole)
@@ -269,13 +278,14 @@ class PromptReader:
 
     def _block(self, kind: str, piece: Piece) -> PromptBlock:
         value = _unmarked(piece.value)
-        content = content_of(value, self._count, self.target)
+        content = content_of(value, self._count, self.target, signatures=self._signatures)
         tokens = (self._count(content.text) if content.text else 0) + content.beside
+        tokens += wrapping_tokens(value, self.target, tool=kind == "tool")
         return PromptBlock(
             suffix=piece.suffix,
             digest=_digest(f"{kind} {piece.role}", value),
             text=content.text,
-            tokens=tokens + (_MESSAGE_TOKENS if piece.first else 0),
+            tokens=tokens + (MESSAGE_TOKENS if piece.first else 0),
             label=f"{kind} {piece.role}",
             mark=_mark(piece.value),
             ends_turn=piece.ends_turn,
