@@ -129,6 +129,11 @@ class SlotBoard:
         return tuple(self._handlers[slot.name])
 
 
+def name_of(handler: object) -> str:
+    """What a handler is called in reports: the function's own name, or its type's."""
+    return getattr(handler, "__qualname__", None) or type(handler).__qualname__
+
+
 def slot_name(slot: Slot[Any, Any] | str) -> str:
     """The slot's name, from the constant or its string in either spelling."""
     if isinstance(slot, str):

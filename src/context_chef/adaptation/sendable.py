@@ -190,6 +190,12 @@ class _Kept:
             self._settle(start, last)
         return self._finish(last)
 
+    def whole(self, messages: list[Message]) -> tuple[tuple[Placed, ...], tuple[Repair, ...]]:
+        """All of it in one go, with places."""
+        self._messages = messages
+        placed, mending = self._stretch(0, len(messages))
+        return tuple(close_conversation(placed, mending)), tuple(mending.repairs)
+
     def _forget(self, common: int) -> None:
         """Keep only what was made of the first `common` messages."""
         while self._settled and self._settled[-1].end >= common:
@@ -295,6 +301,26 @@ _STEPS: Final[tuple[Step, ...]] = (
     rename_tools,
     open_conversation,
 )
+
+
+def mended_from(
+    messages: Sequence[Message],
+    *,
+    target: Provider,
+    profile: ModelProfile | None = None,
+    names: Mapping[str, str] = EMPTY,
+    preserve_thinking_as_text: bool = False,
+) -> tuple[tuple[Placed, ...], tuple[Repair, ...]]:
+    """What `make_sendable` makes of the messages, each with the index of the one it came from."""
+    facts = Facts(
+        target=target,
+        profile=profile,
+        thinking=None,
+        names=names,
+        stateful=False,
+        reasoning_as_text=preserve_thinking_as_text,
+    )
+    return _Kept(facts).whole(list(messages))
 
 
 def thinking_mode(request: Mapping[str, Any]) -> ThinkingMode | None:

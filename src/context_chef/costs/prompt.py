@@ -248,7 +248,7 @@ class PromptReader:
             block = PromptBlock("", _digest("cachedContent", str(held)), "", size)
             yield Unit("cachedContent", (block,))
         for index, tool in enumerate(_list(body.get("tools"))):
-            yield self._unit(f"tools[{index}]", "tool", tool, whole)
+            yield self._unit(f"tools[{index}]", "tool", tool, by_declaration)
         system = _map(body.get("systemInstruction") or body.get("system_instruction"))
         for index, part in enumerate(_list(system.get("parts"))):
             yield self._unit(f"systemInstruction.parts[{index}]", "system", part, whole)
@@ -313,6 +313,20 @@ Split: TypeAlias = Callable[[Any], Iterator[Piece]]
 def whole(value: Any) -> Iterator[Piece]:
     """A tool or a block of the system prompt."""
     yield Piece("", "", value)
+
+
+def by_declaration(value: Any) -> Iterator[Piece]:
+    """The functions of a tool of Gemini, and then what else the tool offers."""
+    tool = _map(value)
+    rest: dict[str, Any] = {}
+    for name, item in tool.items():
+        if name in ("functionDeclarations", "function_declarations") and isinstance(item, list):
+            for index, function in enumerate(_list(item)):
+                yield Piece(f".{name}[{index}]", "", function)
+        else:
+            rest[name] = item
+    if rest or not tool:
+        yield Piece("", "", rest)
 
 
 def item_whole(value: Any) -> Iterator[Piece]:

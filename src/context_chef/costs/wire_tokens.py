@@ -93,8 +93,7 @@ def wrapping_tokens(value: Any, provider: Provider, *, tool: bool) -> int:
         return 0
     fields = cast(Mapping[str, Any], value)
     if provider == "gemini" and tool:
-        functions = fields.get("functionDeclarations") or fields.get("function_declarations")
-        return _GEMINI_FUNCTION * len(functions) if isinstance(functions, list) else 0
+        return _GEMINI_FUNCTION if "name" in fields else 0
     if provider != "anthropic":
         return 0
     kind = fields.get("type")

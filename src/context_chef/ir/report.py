@@ -9,7 +9,7 @@ import msgspec
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.window import Budget
 
-Place: TypeAlias = Literal["tools", "system", "history", "tail", "out"]
+Place: TypeAlias = Literal["tools", "system", "history", "tail", "settings", "out"]
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,6 +26,17 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why it is out, when it is out."""
     uri: str | None = None
     """Where it can be read, when it is out."""
+    rule: str = ""
+    """What put it there; in explanations."""
+    path: str = ""
+    """The block of the HTTP body that it stands in, as `messages[2].content[0]`; in explanations."""
+    start: int = 0
+    """Where it begins in the words of that block."""
+    end: int = 0
+    cached: bool | None = None
+    """Whether the provider keeps it for the next request. None: nobody knows; in explanations."""
+    repairs: tuple[str, ...] = ()
+    """The rules by which it was mended; in explanations."""
 
 
 PrefixPart: TypeAlias = Literal[

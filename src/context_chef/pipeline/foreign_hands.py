@@ -9,6 +9,7 @@ from typing import Any, cast
 from context_chef.adaptation.conversation import plain
 from context_chef.errors import InputError, shown
 from context_chef.ir.text import clean_text
+from context_chef.slots import name_of
 
 
 def hold_to_json(payload: dict[str, Any], target: str, author: object) -> None:
@@ -44,8 +45,7 @@ def _is_config(config: Any) -> bool:
 
 
 def _name(author: Any) -> str:
-    name = getattr(author, "__qualname__", None) or type(author).__qualname__
-    return f"`{name}`"
+    return f"`{name_of(author)}`"
 
 
 def _cleaned(value: Any) -> Any:

@@ -32,7 +32,7 @@ from context_chef.placement.cache import (
     place_breakpoints,
 )
 from context_chef.selection.server import server_request
-from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt
+from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt, name_of
 
 
 async def adapt(turn: CompileTurn) -> None:
@@ -49,13 +49,19 @@ async def adapt(turn: CompileTurn) -> None:
     handlers = slots.handlers(after_adapt)
     if handlers:
         context = AfterAdapt(payload=cast(Payload, turn.payload), target=turn.target_name)
+        turn.handled.append(("", _body_now(turn)))
         for handler in handlers:
             await settle(handler(context))
             hold_to_json(context.payload, turn.target_name, handler)
+            turn.handled.append((name_of(handler), _body_now(turn)))
         await finished.mend_what_handlers_left(turn)
     await hold_to_what_was_sent(turn)
     for repair in turn.repairs:
         await turn.emit(Repaired(rule=repair.rule, where=repair.where, message=repair.message))
+
+
+def _body_now(turn: CompileTurn) -> bytes:
+    return msgspec.json.encode(http_body(turn.target_name, cast(Payload, turn.payload)))
 
 
 async def audit(turn: CompileTurn) -> None:
@@ -105,6 +111,7 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
         moving_breakpoints=turn.parts.settings.cache == "auto",
         preserve_thinking_as_text=turn.parts.settings.preserve_thinking_as_text,
     )
+    turn.request = request
     adapted = await settle(adapter.adapt(request))
     if turn.server_managed:
         fields, asked = server_request(

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from context_chef.adaptation.adapter import Adapted
+from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.registry import AdapterRegistry
 from context_chef.bridge import MaybeAwaitable
@@ -171,13 +171,19 @@ class CompileTurn:
     """The request as it was counted."""
     budget: Budget | None = None
     injected: list[str] = field(default_factory=list[str])
+    injected_by: list[str] = field(default_factory=list[str])
+    """The handler of each of them."""
     memory: MemoryArtifacts | None = None
     messages: tuple[Message, ...] = ()
     history_start: int = 0
     stable_until: int = 0
     marks_tools: bool = False
     tail: TailParts = field(default_factory=TailParts)
+    request: AdaptRequest | None = None
+    """What was written down, for an explanation to follow it to its place."""
     adapted: Adapted | None = None
+    handled: list[tuple[str, bytes]] = field(default_factory=list[tuple[str, bytes]])
+    """The arguments as each `after-adapt` handler left them, behind those that none had seen."""
     payload: Payload | None = None
     sent_before: SentRequest | None = None
     """What the last request for this target began with."""

@@ -31,20 +31,23 @@ from context_chef.placement.tail import (
 )
 from context_chef.prompts.guardrails import prefill_enforcement
 from context_chef.prompts.skills import skill_block
-from context_chef.slots import BeforeAssemble, after_assemble, before_assemble
+from context_chef.slots import BeforeAssemble, after_assemble, before_assemble, name_of
 
 
 async def inject(turn: CompileTurn) -> None:
     """Ask the handlers for context that lives for this compile."""
     state = turn.state
+    by = ""
 
     def add(text: str) -> None:
         if not isinstance(cast(Any, text), str):
             raise InputError(f"`inject(text)` takes text, not {shown(text)}.")
         if text:
             turn.injected.append(clean_text(text))
+            turn.injected_by.append(by)
 
     for handler in turn.parts.slots.handlers(before_assemble):
+        by = name_of(handler)
         context = BeforeAssemble(
             system_prompt=state.system_prompt,
             history=turn.history,
@@ -200,7 +203,7 @@ def _state_messages(turn: CompileTurn) -> tuple[Message, ...]:
 
 
 def _handled(turn: CompileTurn, answer: object, handler: object) -> tuple[Message, ...]:
-    name = getattr(handler, "__qualname__", type(handler).__name__)
+    name = name_of(handler)
     if answer is None:
         turn.diagnostics.append(
             Diagnostic(
