@@ -454,6 +454,7 @@ class ContextChef:
             inputs = CompileInputs(
                 state=msgspec.structs.replace(session.state, skill=wiring.skills.active),
                 tools=wiring.visible_tools(),
+                registered_tools=wiring.pruner.all_tools,
                 tool_repairs=wiring.pruner.repairs,
                 toolkit_directory=wiring.toolkit_directory(),
                 target=target,

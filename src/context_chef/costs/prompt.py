@@ -182,6 +182,21 @@ class PromptReader:
         ttl = str(automatic.get("ttl") or "5m") if automatic else None
         return Prompt(list(units), after=after, automatic=ttl)
 
+    def read_anything(self, body: Mapping[str, Any], *, after: Prompt | None = None) -> Prompt:
+        """A body of a form that nobody knows: its keys in order, lists by element."""
+        units: list[Unit] = []
+        for name, value in body.items():
+            if isinstance(value, list):
+                kind = "tool" if name == "tools" else "message"
+                split = whole if name == "tools" else by_block
+                for index, item in enumerate(_list(value)):
+                    plain_item = isinstance(item, Mapping) and "content" in item
+                    cut = split if plain_item or name == "tools" else whole
+                    units.append(self._unit(f"{name}[{index}]", kind, item, cut))
+            else:
+                units.append(self._unit(name, "message", value, whole))
+        return Prompt(units, after=after)
+
     # The four wire formats, in the order of their caches
 
     def _anthropic(self, body: Mapping[str, Any]) -> Iterator[Unit]:

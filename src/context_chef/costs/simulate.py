@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from context_chef.adaptation.http_body import http_body
-from context_chef.adaptation.model_profile import CacheRules, ModelProfile
+from context_chef.adaptation.model_profile import CacheRules
 from context_chef.adaptation.profiles import Profiles, profile_for
 from context_chef.costs.bill import Bill, BilledRequest, Bust, BustCause, RequestKind, SentRequest
 from context_chef.costs.caches import ProviderCache, Taken, cache_for
@@ -40,6 +40,26 @@ _UNKNOWN_MODEL: Final[Mapping[str, CacheRules]] = {
 }
 """What is taken where the model is not known, and said in a diagnostic."""
 _UNKNOWN_MINIMUM: Final[Mapping[str, int]] = {"gemini": 4096}
+
+
+def cache_rules(
+    model: str | None, target: str, *, profiles: Profiles = ()
+) -> tuple[CacheRules, list[Diagnostic]]:
+    """How that model caches, and what of it is only assumed."""
+    profile = profile_for(model, target, profiles=profiles)
+    if profile is None:
+        rules = _UNKNOWN_MODEL[target]
+        said = (
+            f"nothing is known of the model {model!r}: its cache is taken to be {rules.mode} from "
+            f"{rules.minimum_tokens} tokens on. Describe it in `profiles`."
+        )
+        return rules, [_note("unknown-model", said)]
+    if profile.cache.mode != "none" and profile.cache.minimum_tokens is None:
+        minimum = _UNKNOWN_MINIMUM.get(target, 1024)
+        said = f"the smallest prompt that {model!r} caches is not known; taken as {minimum}."
+        rules = msgspec.structs.replace(profile.cache, minimum_tokens=minimum)
+        return rules, [_note("unknown-minimum", said)]
+    return profile.cache, []
 
 
 class _Last(NamedTuple):
@@ -162,39 +182,13 @@ class CacheModel:
     def _side(self, model: str | None) -> _ModelSide:
         known = self._sides.get(model or "")
         if known is None:
-            notes: list[Diagnostic] = []
             profile = profile_for(model, self.target, profiles=self._profiles)
-            rules = self._rules(model, profile, notes)
+            rules, notes = cache_rules(model, self.target, profiles=self._profiles)
             reader = PromptReader(
                 self.target, count=self._count, profile=profile, resources=self._resources
             )
             known = self._sides[model or ""] = _ModelSide(reader, cache_for(rules), notes)
         return known
-
-    def _rules(
-        self, model: str | None, profile: ModelProfile | None, notes: list[Diagnostic]
-    ) -> CacheRules:
-        if profile is None:
-            rules = _UNKNOWN_MODEL[self.target]
-            notes.append(
-                _note(
-                    "unknown-model",
-                    f"nothing is known of the model {model!r}: its cache is taken to be "
-                    f"{rules.mode} from {rules.minimum_tokens} tokens on. "
-                    "Describe it in `profiles`.",
-                )
-            )
-            return rules
-        if profile.cache.mode != "none" and profile.cache.minimum_tokens is None:
-            minimum = _UNKNOWN_MINIMUM.get(self.target, 1024)
-            notes.append(
-                _note(
-                    "unknown-minimum",
-                    f"the smallest prompt that {model!r} caches is not known; taken as {minimum}.",
-                )
-            )
-            return msgspec.structs.replace(profile.cache, minimum_tokens=minimum)
-        return profile.cache
 
     def _bust(
         self,

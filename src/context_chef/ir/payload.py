@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from context_chef.errors import SettingsError
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.report import Report
+
+if TYPE_CHECKING:
+    from context_chef.explaining.explanation import Explanation
 
 
 class CompileMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +42,7 @@ class Payload(dict[str, Any]):
     The dict is yours: changing it changes nothing inside the chef.
     """
 
-    __slots__ = ("_body", "_report", "meta")
+    __slots__ = ("_body", "_explain", "_report", "meta")
 
     def __init__(
         self,
@@ -47,11 +51,13 @@ class Payload(dict[str, Any]):
         meta: CompileMeta,
         body: Callable[[Mapping[str, Any]], Mapping[str, Any]],
         report: Callable[[], Report],
+        explain: Callable[[Payload], Explanation] | None = None,
     ) -> None:
         super().__init__(arguments)
         self.meta = meta
         self._body = body
         self._report: Callable[[], Report] | Report = report
+        self._explain = explain
 
     @property
     def report(self) -> Report:
@@ -59,6 +65,18 @@ class Payload(dict[str, Any]):
         if not isinstance(self._report, Report):
             self._report = self._report()
         return self._report
+
+    def explain(self) -> Explanation:
+        """For every part of the request who brought it, why, what it costs and if it is cached.
+
+        Of the request as it is now: what was changed after the compile is told as such. Worked out
+        when it is asked for; a compile does nothing for it.
+        """
+        if self._explain is None:
+            raise SettingsError(
+                "This payload was not made by a compile; use `explain_body(payload.body, target)`."
+            )
+        return self._explain(self)
 
     @property
     def body(self) -> dict[str, Any]:

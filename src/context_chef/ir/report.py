@@ -29,7 +29,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rule: str = ""
     """What put it there; in explanations."""
     path: str = ""
-    """The block of the HTTP body that it stands in, as `messages[2].content[0]`; in explanations."""
+    """The block of the body that it stands in, as `messages[2].content[0]`; in explanations."""
     start: int = 0
     """Where it begins in the words of that block."""
     end: int = 0

@@ -297,6 +297,7 @@ class Memory:
         live, expired = await self._lifetimes.split(entries)
         chosen = await self._select(live)
         keys = tuple(entry.key for entry in chosen)
+        known = frozenset(keys)
         xml = wording.join_entries([self._scan.rendered(entry) for entry in chosen])
         return MemoryArtifacts(
             entries=tuple(chosen),
@@ -304,6 +305,7 @@ class Memory:
             block=self.vocabulary.memory_block(xml, keys=keys, allowed=self.config.allowed_keys),
             injected_keys=keys,
             expired=tuple(expired),
+            passed_over_keys=tuple(entry.key for entry in live if entry.key not in known),
             # What could not be read may live by turns as well.
             shared_turns=live_by_turns(live) or (bool(failures) and await self._turns.is_kept()),
             failures=tuple(failures),

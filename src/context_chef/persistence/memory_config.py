@@ -102,6 +102,8 @@ class MemoryArtifacts(msgspec.Struct, frozen=True, kw_only=True):
     injected_keys: tuple[str, ...] = ()
     expired: tuple[MemoryEntry, ...] = ()
     """What will expire with `commit`, in store order."""
+    passed_over_keys: tuple[str, ...] = ()
+    """What lives on without being shown: the selector or the limit left it out."""
     shared_turns: bool = False
     """Whether an entry that stays lives by turns."""
     failures: tuple[MemoryFailure, ...] = ()

@@ -38,13 +38,18 @@ _CALLERS_PART: Final[Mapping[str, Mapping[str, Any]]] = {
 """What the caller adds to the arguments: the rules want a whole request."""
 
 
-async def mend_what_handlers_left(turn: CompileTurn) -> None:
-    """Look at a request that handlers had in their hands, and mend what would be refused."""
+async def mend_what_handlers_left(turn: CompileTurn) -> bool:
+    """Look at a request that handlers had in their hands, and mend what would be refused.
+
+    Answers whether anything had to be.
+    """
     if turn.target_name not in _READERS or turn.payload is None:
-        return
+        return False
     faults = _faults(turn, turn.payload)
-    if faults and isinstance(turn.adapter, WireAdapter):
-        await _mend(turn, turn.payload, turn.adapter, faults)
+    if not faults or not isinstance(turn.adapter, WireAdapter):
+        return False
+    await _mend(turn, turn.payload, turn.adapter, faults)
+    return True
 
 
 def refused(turn: CompileTurn) -> list[Diagnostic]:

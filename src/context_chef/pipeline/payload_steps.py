@@ -18,7 +18,7 @@ from context_chef.ir.blocks import Provider
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
 from context_chef.ir.payload import CompileMeta, Payload
-from context_chef.pipeline import finished, reporting
+from context_chef.pipeline import explained, finished, reporting
 from context_chef.pipeline.foreign_hands import hold_to_json
 from context_chef.pipeline.sent_session import bound, hold_to_what_was_sent
 from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
@@ -54,8 +54,11 @@ async def adapt(turn: CompileTurn) -> None:
             await settle(handler(context))
             hold_to_json(context.payload, turn.target_name, handler)
             turn.handled.append((name_of(handler), _body_now(turn)))
-        await finished.mend_what_handlers_left(turn)
+    mended = bool(handlers) and await finished.mend_what_handlers_left(turn)
+    repaired = len(turn.repairs)
     await hold_to_what_was_sent(turn)
+    if mended or len(turn.repairs) > repaired:
+        turn.handled.append(("repair", _body_now(turn)))
     for repair in turn.repairs:
         await turn.emit(Repaired(rule=repair.rule, where=repair.where, message=repair.message))
 
@@ -161,6 +164,7 @@ def _payload(turn: CompileTurn, arguments: Mapping[str, Any]) -> Payload:
         meta=meta,
         body=lambda arguments: http_body(target, arguments),
         report=reporting.report_of(turn),
+        explain=lambda payload: explained.explained(turn, payload),
     )
 
 

@@ -67,6 +67,8 @@ class CompileInputs(msgspec.Struct, frozen=True, kw_only=True):
     target: object
     model: str | None
     signal: object
+    registered_tools: tuple[ToolDefinition, ...] = ()
+    """The flat tools, pruned or not."""
     tool_repairs: tuple[Repair, ...] = ()
     """What was mended in the definitions when they were registered."""
     revision: int = 0

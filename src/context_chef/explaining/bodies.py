@@ -1,0 +1,117 @@
+"""Explains a request that nobody compiled here: a body from a disk, a log or another library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from context_chef.adaptation.http_body import http_body
+from context_chef.adaptation.profiles import Profiles, profile_for
+from context_chef.costs.prompt import Prompt, PromptReader
+from context_chef.costs.simulate import TARGETS
+from context_chef.errors import InputError, nearest
+from context_chef.explaining.explanation import Explainer, Explanation
+from context_chef.explaining.pieces import Piece
+from context_chef.explaining.tracing import Stretch
+from context_chef.ir.report import Place
+from context_chef.selection.counting import TokenizerLike, resolve_tokenizer
+
+_OURS: Final = (
+    ("<memory>", "memory"),
+    ("<dynamic_state>", "dynamic_state"),
+    ("<announcements>", "announcements"),
+    ("<implicit_context>", "implicit_context"),
+    ("<available_toolkits", "toolkits"),
+    ("<skill_instructions", "skill"),
+    ("<history_summary>", "fold"),
+    ("<EPHEMERAL_MESSAGE>", "guardrail"),
+)
+"""Tags that this library writes, and the source that their blocks have."""
+
+
+def explain_body(
+    body: Mapping[str, Any],
+    target: str | None = None,
+    *,
+    model: str | None = None,
+    tokenizer: TokenizerLike = None,
+    profiles: Profiles = (),
+) -> Explanation:
+    """What of a request body stands where, what it costs and what of it is cached.
+
+    Sources are places of the body (`messages[4]`, `tool:NAME`), and where a text is marked as ours
+    what it is (`memory:KEY`). `target` is told from the body's shape when it is not given. Raises
+    InputError for a body of no known shape.
+    """
+    target = target or target_of(body)
+    if target not in TARGETS:
+        raise InputError(
+            f"`target` cannot be {target!r} for a bare body: its form is not known. "
+            + nearest(target, TARGETS)
+        )
+    plain = http_body(target, body)
+    named = plain.get("model")
+    model = model or (named if isinstance(named, str) else None)
+    count = resolve_tokenizer(tokenizer, provider=target).count  # type: ignore[arg-type]  # looked at above
+    profile = profile_for(model, target, profiles=profiles)
+    reader = PromptReader(target, count=lambda text: int(count(text)), profile=profile)  # type: ignore[arg-type]  # looked at above
+    prompt = reader.read(plain)
+    explainer = Explainer(
+        target=target,
+        model=model,
+        body=plain,
+        prompt=prompt,
+        count=count,
+        profiles=profiles,
+    )
+    return explainer.explanation(
+        [wire_stretch(prompt, index) for index in range(len(prompt.blocks))]
+    )
+
+
+def wire_stretch(prompt: Prompt, index: int) -> list[Stretch]:
+    """The block as one stretch, whose source is its place or the tag that it begins with."""
+    block = prompt.blocks[index]
+    unit = prompt.path(index).removesuffix(block.suffix) if block.suffix else prompt.path(index)
+    in_system = unit.startswith(("system", "instructions")) or block.label.endswith(" system")
+    place: Place = "system" if in_system else "history"
+    head = block.text[:200]
+    source = next((name for tag, name in _OURS if tag in head), unit)
+    role = block.label.partition(" ")[2] or "system"
+    piece = Piece(source=source, place=place, role=role, kind="words", text=block.text)
+    return [Stretch(0, len(block.text), piece)]
+
+
+def target_of(body: Mapping[str, Any]) -> str:
+    """Whose form a body is in, told from its shape. Raises InputError when it is none."""
+    if "contents" in body:
+        return "gemini"
+    if "input" in body:
+        return "openai-responses"
+    messages = body.get("messages")
+    if isinstance(messages, list):
+        return "anthropic" if _like_anthropic(body) else "openai"
+    raise InputError(
+        "no request found: a body has `messages` (OpenAI Chat, Anthropic), `input` (OpenAI "
+        "Responses) or `contents` (Gemini)."
+    )
+
+
+def _like_anthropic(body: Mapping[str, Any]) -> bool:
+    if "system" in body or "claude" in str(body.get("model") or ""):
+        return True
+    return _holds_anthropic([body.get("tools"), body["messages"]])
+
+
+def _holds_anthropic(value: Any) -> bool:
+    """Whether something in there only Anthropic's form has."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value)
+        if "input_schema" in fields or "cache_control" in fields:
+            return True
+        if fields.get("type") in ("tool_use", "tool_result", "thinking"):
+            return True
+        return any(_holds_anthropic(item) for item in fields.values())
+    if isinstance(value, list):
+        return any(_holds_anthropic(item) for item in cast("list[Any]", value))
+    return False
