@@ -305,10 +305,10 @@ class PromptReader:
             mark=_mark(piece.value),
             ends_turn=piece.ends_turn,
             thinking=_map(piece.value).get("type") in _THINKING,
-            image=any(one.get("type") == "image" for one in _with_inner(piece.value)),
-            citing=any(
-                _map(one.get("citations")).get("enabled") for one in _with_inner(piece.value)
-            ),
+            image=self.target == "anthropic"
+            and any(one.get("type") == "image" for one in _with_inner(piece.value)),
+            citing=self.target == "anthropic"
+            and any(_map(one.get("citations")).get("enabled") for one in _with_inner(piece.value)),
         )
 
 
@@ -403,6 +403,8 @@ def _digest(kind: str, value: Any) -> bytes:
 
 
 def _unmarked(value: Any) -> Any:
+    if value.__class__ is str:
+        return value
     if isinstance(value, Mapping):
         fields = cast(Mapping[str, Any], value)
         return {name: _unmarked(item) for name, item in fields.items() if name not in _MARKS}
@@ -420,8 +422,10 @@ def _mark(value: Any) -> str | None:
         found = str(cast(Mapping[str, Any], own).get("ttl") or "5m")
     if block.get("prompt_cache_breakpoint"):
         found = "30m"
-    for inner in _maps(block.get("content")):
-        found = found or _mark(inner)
+    inner = block.get("content")
+    if inner.__class__ is list:
+        for one in _maps(inner):
+            found = found or _mark(one)
     return found
 
 
@@ -443,6 +447,8 @@ def _start_of_turn(messages: Sequence[Any]) -> int:
 
 
 def _map(value: Any) -> Mapping[str, Any]:
+    if value.__class__ is dict:  # the usual case, and much the cheaper test
+        return value
     return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
 
 

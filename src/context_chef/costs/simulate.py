@@ -128,9 +128,10 @@ class CacheModel:
             requests=tuple(self._billed), target=self.target, prices_as_of=self.on.isoformat()
         )
 
-    def send(self, request: SentRequest) -> BilledRequest:
+    def send(self, request: SentRequest, *, prompt: Prompt | None = None) -> BilledRequest:
         """What this request reads, writes and costs after all that was sent before.
 
+        `prompt` is its body as a `PromptReader` read it, where somebody did already.
         Raises InputError for a request that is older than the one before it.
         """
         if not request.at >= self._now:
@@ -146,7 +147,8 @@ class CacheModel:
         model = (named if isinstance(named, str) and named else None) or request.model or self.model
         side = self._side(model)
         last = side.last.get(request.kind)
-        prompt = side.reader.read(body, after=None if last is None else last.prompt)
+        if prompt is None:
+            prompt = side.reader.read(body, after=None if last is None else last.prompt)
         taken = side.cache.send(prompt, body, request.at)
         simulated = Usage(
             input=prompt.tokens,

@@ -117,11 +117,11 @@ class _Reader:
 
     def read(self, value: Any, key: str) -> int:
         """Take in the words of a value; the answer is the tokens of the rest."""
-        if isinstance(value, str):
+        if value.__class__ is str or isinstance(value, str):
             if value:
                 self._words.append(value)
             return 0
-        if isinstance(value, Mapping):
+        if value.__class__ is dict or isinstance(value, Mapping):
             return self._fields(cast(Mapping[str, Any], value), key)
         if isinstance(value, list):
             return sum(self.read(item, key) for item in cast(list[Any], value))

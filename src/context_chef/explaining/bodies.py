@@ -10,7 +10,7 @@ from context_chef.adaptation.profiles import Profiles, profile_for
 from context_chef.costs.prompt import Prompt, PromptReader
 from context_chef.costs.simulate import TARGETS
 from context_chef.errors import InputError, nearest
-from context_chef.explaining.explanation import Explainer, Explanation
+from context_chef.explaining.explanation import Counted, Explainer, Explanation
 from context_chef.explaining.pieces import Piece
 from context_chef.explaining.tracing import Stretch
 from context_chef.ir.report import Place
@@ -52,16 +52,16 @@ def explain_body(
     plain = http_body(target, body)
     named = plain.get("model")
     model = model or (named if isinstance(named, str) else None)
-    count = resolve_tokenizer(tokenizer, provider=target).count  # type: ignore[arg-type]  # looked at above
+    counted = Counted(resolve_tokenizer(tokenizer, provider=target).count)  # type: ignore[arg-type]  # looked at above
     profile = profile_for(model, target, profiles=profiles)
-    reader = PromptReader(target, count=lambda text: int(count(text)), profile=profile)  # type: ignore[arg-type]  # looked at above
+    reader = PromptReader(target, count=counted.count, profile=profile)  # type: ignore[arg-type]  # looked at above
     prompt = reader.read(plain)
     explainer = Explainer(
         target=target,
         model=model,
         body=plain,
         prompt=prompt,
-        count=count,
+        counted=counted,
         profiles=profiles,
     )
     return explainer.explanation(

@@ -144,9 +144,14 @@ def cause_of(before: Sequence[Part], after: Sequence[Part], names: Names) -> Cau
         return named(_inner(before), "removed")
     if gone and fresh:
         return _replaced(_inner(before), _inner(after))
-    if old.words != new.words and new.words not in names.words_before:
-        return named(_inner(after), "added")
-    return named(_inner(after), "moved")
+    was, now = _inner(before), _inner(after)
+    if was.span.source not in names.after:
+        return named(was, "removed")
+    if now.span.source not in names.before:
+        return named(now, "added")
+    if now.words not in names.words_before:
+        return named(now, "added")
+    return named(now, "moved")
 
 
 class Names(NamedTuple):
@@ -187,6 +192,14 @@ def _changed(old: Part, new: Part) -> Cause:
             name=rule,
             source=source,
             message=f"{_called(source)} {mended}, by the rule {rule}",
+        )
+    if old.words != new.words and old.words.strip() == new.words.strip():
+        return Cause(
+            kind="breakpoint",
+            name=new.span.path,
+            source=source,
+            message=f"{_called(source)} says the same and is cut into blocks another way, as for a "
+            "breakpoint that came or went",
         )
     if (old.span.rule.startswith("too large")) != (new.span.rule.startswith("too large")):
         there = new if new.span.rule.startswith("too large") else old

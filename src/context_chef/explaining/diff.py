@@ -373,8 +373,10 @@ def _billed(
     if before.target != after.target or after.target not in TARGETS:
         return None, None, "no cache is shared between them"
     model = CacheModel(target=after.target, prices=prices, **options)
-    first = model.send(SentRequest(body=before.body, model=before.model))
-    second = model.send(SentRequest(body=after.body, model=after.model, at=seconds))
+    first = model.send(SentRequest(body=before.body, model=before.model), prompt=before.prompt)
+    second = model.send(
+        SentRequest(body=after.body, model=after.model, at=seconds), prompt=after.prompt
+    )
     note = ""
     if before.cache is not None and not before.cache.kept_tokens:
         note = before.cache.note

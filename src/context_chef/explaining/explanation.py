@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, cast
 
 import msgspec
@@ -65,10 +66,24 @@ class Explanation:
     diagnostics: tuple[Diagnostic, ...] = ()
     cache: CacheView | None = None
     """None for a target whose cache nobody knows."""
-    price: BilledRequest | None = None
-    """What the request costs when nothing of it is in the cache."""
     prompt: Prompt = field(repr=False)
+    counted: Counted = field(repr=False)
+    """What its tokens were counted with."""
+    profiles: Any = field(default=(), repr=False)
     _texts: Mapping[str, str] = field(repr=False)
+
+    @cached_property
+    def price(self) -> BilledRequest | None:
+        """What the request costs when nothing of it is cached; None where no rules are known."""
+        if self.target not in TARGETS:
+            return None
+        model = CacheModel(
+            target=self.target,
+            model=self.model,
+            tokenizer=self.counted,
+            profiles=self.profiles,
+        )
+        return model.send(SentRequest(body=self.body, model=self.model), prompt=self.prompt)
 
     @property
     def tokens(self) -> int:
@@ -151,7 +166,7 @@ class Explainer:
         model: str | None,
         body: Mapping[str, Any],
         prompt: Prompt,
-        count: Callable[[str], float],
+        counted: Counted,
         known: Known | None = None,
         tool_names: Mapping[str, str] | None = None,
         profiles: Any = (),
@@ -161,7 +176,7 @@ class Explainer:
         self._model = model
         self._body = body
         self._prompt = prompt
-        self._count = count
+        self._counted = counted
         self._known = known or Known()
         self._tool_names = tool_names or {}
         self._profiles = profiles
@@ -196,8 +211,9 @@ class Explainer:
             repairs=tuple(repairs),
             diagnostics=tuple(diagnostics),
             cache=cache,
-            price=self._price(),
             prompt=self._prompt,
+            counted=self._counted,
+            profiles=self._profiles,
             _texts=texts,
         )
 
@@ -232,7 +248,7 @@ class Explainer:
         if len(cuts) == 1:
             return [block.tokens]
         counts = [
-            int(self._count(block.text[start:end])) if end > start else 0 for start, end in cuts
+            self._counted.count(block.text[start:end]) if end > start else 0 for start, end in cuts
         ]
         counts[counts.index(max(counts))] += block.tokens - sum(counts)
         if min(counts) < 0:  # parts count for more than the whole: in proportion then
@@ -313,26 +329,19 @@ class Explainer:
         )
         return view, taken.kept
 
-    def _price(self) -> BilledRequest | None:
-        if self._target not in TARGETS:
-            return None
-        model = CacheModel(
-            target=self._target,
-            model=self._model,
-            tokenizer=_Counted(self._count),
-            profiles=self._profiles,
-        )
-        return model.send(SentRequest(body=self._body, model=self._model))
 
-
-class _Counted:
-    """A tokenizer out of a count."""
+class Counted:
+    """A tokenizer out of a count, which counts every text once."""
 
     def __init__(self, count: Callable[[str], float]) -> None:
         self._count = count
+        self._known: dict[str, int] = {}
 
     def count(self, text: str, /) -> int:
-        return int(self._count(text))
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = int(self._count(text))
+        return known
 
 
 def _place(path: str, piece: Piece | None) -> Place:

@@ -38,7 +38,11 @@ _BY_KIND: Final = {
     "after-assemble": "this handler put it into the window",
     "after-adapt": "this handler changed the finished request",
     "system": "stands in the system prompt of the body",
-    "message": "stands in the conversation of the body",
+    "systemInstruction": "stands in the system prompt of the body",
+    "instructions": "stands in the system prompt of the body",
+    "messages": "stands in the conversation of the body",
+    "contents": "stands in the conversation of the body",
+    "input": "stands in the conversation of the body",
     "setting": "a setting of the request",
 }
 

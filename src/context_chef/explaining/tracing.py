@@ -170,7 +170,8 @@ def _stretches(
 def _joined_by_the_later(text: str, stretches: Sequence[Stretch]) -> list[Stretch]:
     """What a writer puts between two texts to join them goes to the second."""
     found = list(stretches)
-    for index, (start, end, piece) in enumerate(found[:-1]):
+    for index in range(len(found) - 1):
+        start, end, piece = found[index]
         if piece is None or not piece.text:
             continue
         place = text.find(piece.text, start, end)

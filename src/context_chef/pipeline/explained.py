@@ -22,7 +22,7 @@ from context_chef.adaptation.sendable import mended_from
 from context_chef.adaptation.tools import convert_tools
 from context_chef.costs.prompt import Prompt, PromptReader
 from context_chef.costs.simulate import TARGETS
-from context_chef.explaining.explanation import Explainer, Explanation, short
+from context_chef.explaining.explanation import Counted, Explainer, Explanation, short
 from context_chef.explaining.pieces import Piece, kind_of, text_of
 from context_chef.explaining.rules import rule_of
 from context_chef.explaining.sections import Known
@@ -32,6 +32,7 @@ from context_chef.ir.diagnostics import Repair
 from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
 from context_chef.ir.report import Place, Span
+from context_chef.pipeline import finished
 from context_chef.pipeline.tool_changes import inline_tools
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.prompts.offload import has_marker
@@ -39,7 +40,8 @@ from context_chef.prompts.offload import has_marker
 _BUILT_IN: Final = (AnthropicAdapter, OpenAIAdapter, OpenAIResponsesAdapter, GeminiAdapter)
 _ADDRESS: Final = re.compile(r"context://[^\s`\"'<>)]+")
 _WHERE: Final = re.compile(r"messages\[(\d+)\]")
-_TOOL_TAG: Final = "tool_change"
+_FOLDED: Final = frozenset({"summary", "dropped"})
+"""What overflow writes in place of what leaves."""
 
 
 class _Sent(NamedTuple):
@@ -56,23 +58,21 @@ def explained(turn: CompileTurn, payload: Payload) -> Explanation:
     counter = turn.parts.janitor
     model = turn.inputs.model
 
-    def count(text: str) -> int:
-        return int(counter.count([Message.user(text)]) - counter.count([Message.user("")]))
-
+    empty = counter.count([Message.user("")])
+    counted = Counted(lambda text: counter.count([Message.user(text)]) - empty)
     target = turn.target_name
     known_target = target in TARGETS
     form: Any = target if known_target else "openai"
-    reader = PromptReader(form, count=count, profile=turn.profile)
-    read = reader.read if known_target else reader.read_anything
-    prompt = read(body)
-    trace = _Trace(turn, read)
+    reader = PromptReader(form, count=counted.count, profile=turn.profile)
+    prompt = reader.read(body) if known_target else reader.read_anything(body)
+    trace = _Trace(turn, PromptReader(form, count=len, profile=turn.profile).read)
     stretches = trace.stretches(prompt, body)
     explainer = Explainer(
         target=target,
         model=model,
         body=body,
         prompt=prompt,
-        count=count,
+        counted=counted,
         known=Known(
             injected=tuple(zip(turn.injected_by, turn.injected, strict=True)),
             state=turn.state.dynamic_state.value,
@@ -80,13 +80,12 @@ def explained(turn: CompileTurn, payload: Payload) -> Explanation:
         tool_names=turn.tool_names,
         profiles=turn.parts.settings.profiles,
     )
-    report = payload.report
     return explainer.explanation(
         stretches,
         settings=trace.who_set,
         out=_out_spans(turn, trace),
-        repairs=report.repairs,
-        diagnostics=report.diagnostics,
+        repairs=(*turn.inputs.tool_repairs, *turn.repairs),
+        diagnostics=(*turn.diagnostics, *finished.refused(turn)),
     )
 
 
@@ -294,6 +293,10 @@ def credit(
     hoisted = message.role == "system" and not message.positional
     if isinstance(block, Text) and block.source is not None:
         name = block.source
+        if name in _FOLDED:
+            return "fold", "history"
+        if name == "cleared" and origin >= 0:
+            return turn.sources.get(id(turn.messages[origin]), "fold"), "history"
         if name == "skill" and turn.state.skill is not None:
             name = f"skill:{turn.state.skill.name}"
         return name, "system" if hoisted else "tail"
@@ -318,6 +321,8 @@ def _special_rule(turn: CompileTurn, source: str, origin: int, block: Block | No
     home = turn.messages[origin]
     if source.startswith("history[") and isinstance(block, Text) and has_marker(block.text):
         return "too large to stay: a marker stands for it, the whole is in the store"
+    if isinstance(block, Text) and block.source == "cleared":
+        return "an old result, cleared; what it said left the window"
     if source.startswith("history[") and turn.sources.get(id(home)) == "fold":
         return "stays word for word while what is around it was folded"
     if source == "fold" and turn.transcript.folds:
