@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from context_chef.adaptation.profiles import profile_for
 from context_chef.costs import BilledRequest, SentRequest, Usage, simulate
-from context_chef.ir.tokens import estimate_tokens
+from context_chef.ir.tokens import estimate
 from tests.shared_data import DATA
 
 TARGETS = {
@@ -89,7 +89,7 @@ class _WithHiddenPart:
     def count(self, text: str, /) -> int:
         if text.startswith("hidden:"):
             return int(text.removeprefix("hidden:"))
-        return estimate_tokens(text)
+        return estimate(text)
 
 
 def sessions() -> Iterator[Turn]:

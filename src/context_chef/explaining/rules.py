@@ -49,7 +49,7 @@ _BY_KIND: Final = {
 
 def kind_of_source(source: str) -> str:
     """`history` of `history[4]`, `tool` of `tool:look`; a source without a name is its own kind."""
-    return source.partition("[")[0].partition(":")[0]
+    return source.partition(":")[0].partition("[")[0].partition(".")[0]
 
 
 def rule_of(source: str) -> str:

@@ -115,10 +115,14 @@ class _Trace:
         found = traced(own, self._read(told), marks, self.pieces)
         if found is None:
             found = matched(own, self.pieces)
+        left: list[tuple[str, Any]] = [
+            (name, msgspec.json.decode(data)) for name, data in turn.handled
+        ]
+        if not left or left[0][0]:
+            left.insert(0, ("", plain))
         self._stages = [
-            (name, decoded, frozenset(block.digest for block in self._read(decoded).blocks))
-            for name, data in turn.handled
-            for decoded in [cast("dict[str, Any]", msgspec.json.decode(data))]
+            (name, then, frozenset(block.digest for block in self._read(then).blocks))
+            for name, then in left
         ]
         if own.digests == prompt.digests:
             return found
