@@ -10,8 +10,13 @@ from context_chef.ir.message import Message
 from context_chef.ir.turns import Turn, group_into_turns
 from context_chef.ir.window import OverflowInput
 from context_chef.selection.janitor_config import CompressionOptions, SplitRule
+from context_chef.selection.summary_message import is_summary_message
 
 DEFAULT_PRESERVE_RATIO = 0.8
+FREED = 0.25
+"""Share of the trigger that a fold frees in a window that has a summary already."""
+LEAST_KEPT = 0.3
+"""Share of the trigger that the newest turns may always keep."""
 
 
 class Cut(NamedTuple):
@@ -55,6 +60,8 @@ def _ratio_cut(
 ) -> int:
     ratio = DEFAULT_PRESERVE_RATIO if options.preserve_ratio is None else options.preserve_ratio
     room = (input.budget.trigger - input.overhead) * ratio
+    if options.preserve_ratio is None:
+        room = min(room, _room_beside_summary(input))
     target = room if math.isinf(room) else math.floor(room)
     kept, cut = 0.0, len(input.history)
     for turn in reversed(turns):
@@ -65,6 +72,18 @@ def _ratio_cut(
         kept += cost
         cut = turn.start
     return cut
+
+
+def _room_beside_summary(input: OverflowInput) -> float:
+    """What may stay so that a summary as long as the last does not fill the window again at once.
+
+    In a small window a summary takes a good share: each fold has to free enough for several turns.
+    """
+    earlier = [message for message in input.history if is_summary_message(message)]
+    if not earlier:
+        return math.inf
+    trigger = input.budget.trigger - input.overhead
+    return max(trigger * (1 - FREED) - input.tokenizer(earlier), trigger * LEAST_KEPT)
 
 
 def kept_in_span(

@@ -26,8 +26,8 @@ from context_chef.selection.summary_message import (
     render_summary_message,
 )
 
-MIN_GAIN = 0.05
-"""A summary is not written again for less than this share of the trigger."""
+MIN_GAIN = 0.2
+"""A summary is not written again for less than this share of the room that history has at most."""
 
 
 class Span:
@@ -52,7 +52,7 @@ class Span:
         again = any(is_summary_message(message) for message in self.evicted)
         if again and not input.forced and input.budget.current <= input.budget.limit:
             gain = input.tokenizer(self.fresh)
-            if gain < MIN_GAIN * input.budget.trigger:
+            if gain < MIN_GAIN * (input.budget.limit - input.overhead):
                 return "too_little_to_gain"
         return None
 
