@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from context_chef.ir.blocks import RedactedThinking, Thinking
+from context_chef.ir.foreign_text import foreign_tokens
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
 from context_chef.ir.rows import flat_row
@@ -106,18 +107,43 @@ def estimate(text: str) -> int:
     """An upper estimate of the tokens of a text, without any tokenizer.
 
     On prose, code, markup, JSON, logs, numbers, base64, Chinese, Japanese and Korean it lies
-    between o200k_base's count and a third above it. Takes any text in time linear in its length.
+    between o200k_base's count and a third above it; on what nobody writes (random letters, rare
+    signs, long runs) it may lie higher. Takes any text in time linear in its length.
     """
     if not text:
         return 0
     text = clean_text(text)
     known = _pieces()
     total = 0.0
+    lower, upper = _Letters(), _Letters()
     for piece, times in Counter(_PIECE.findall(text)).items():
-        total += _cost(piece, known) * times
-    if not text.isascii():
-        total += _foreign(text)
-    return max(1, math.ceil(total))
+        total += _cost(piece, known, lower, upper, times) * times
+    return max(1, math.ceil(total + lower.doubt() + upper.doubt()))
+
+
+class _Letters:
+    """How much of the letters of one case is no word that is known.
+
+    Where that is most of them they are no language, and break into more pieces than names do.
+    """
+
+    def __init__(self) -> None:
+        self.all = 0
+        self.unknown = 0
+        self.costs = 0.0
+
+    def add(self, letters: int, unknown: int, cost: float, times: int) -> None:
+        """Words of so many letters, `unknown` of them in no frequent piece, that cost so much."""
+        self.all += letters * times
+        self.unknown += unknown * times
+        self.costs += max(0.0, _RANDOM * unknown + (letters - unknown) / 3.2 - cost) * times
+
+    def doubt(self) -> float:
+        """What comes on top."""
+        if not self.unknown:
+            return 0.0
+        share = self.unknown / self.all
+        return self.costs * min(1.0, max(0.0, (share - _NATURAL) / _UNNATURAL))
 
 
 class _Known(NamedTuple):
@@ -135,68 +161,85 @@ def _pieces() -> _Known:
     )
 
 
-def _cost(piece: str, known: _Known) -> float:
+def _cost(piece: str, known: _Known, lower: _Letters, upper: _Letters, times: int) -> float:
     first = piece[0]
-    if first >= "\x80" and not _LATIN_LETTER.match(first):
-        return 0.0  # counted by character
-    if first.isdigit():
+    if first.isascii() and first.isdigit():
         return 1.08
-    if first.isalpha():
-        return _word(piece, "", known)
-    if len(piece) > 1 and piece[1].isalpha():
-        if first != " " and piece in known.marked:
+    lead = "" if first.isalpha() or len(piece) == 1 else first
+    if not piece.isascii():
+        if piece.isspace():
+            return _space(piece)
+        return _FOREIGN * foreign_tokens(piece) + _FOREIGN_EACH
+    if first.isalpha() or (lead and piece[1].isalpha()):
+        if lead and lead != " " and piece in known.marked:
             return 1.08
-        return _word(piece[1:], first if first == " " else ".", known)
+        word = piece[len(lead) :]
+        cost, unknown = _word(word, lead if lead in ("", " ") else ".", known)
+        (upper if word.isupper() else lower).add(len(word), unknown, cost, times)
+        return cost
     if piece.isspace():
         return _space(piece)
     return _marks(piece, known)
 
 
 _KNOWN_WORD: Final = {"": 1.03, " ": 1.024, ".": 1.7}
+_KNOWN_CAPITALS: Final = {"": 0.9, " ": 1.29, ".": 1.75}
 _OTHER_WORD: Final = {"": 0.94, " ": 0.9, ".": 1.72}
 
 
-def _word(word: str, lead: str, known: _Known) -> float:
+def _word(word: str, lead: str, known: _Known) -> tuple[float, int]:
+    """The cost of a word, and how many of its letters are in no frequent piece."""
     length = len(word)
-    if not word.isascii():
-        return 1.25 + 0.1 * max(0, length - 4)
     if length <= 2:
-        return 1.45 if lead == "." else 1.112
+        return (1.45 if lead == "." else 1.112), 0
     lowered = word.lower()
     if word.isupper():
         if lowered in known.words:
-            return (1.29 if lead == " " else 0.9) + 0.004 * length
-        return 0.9 + 1.071 * _segments(lowered, known.words)
+            return _KNOWN_CAPITALS[lead] + 0.004 * length, 0
+        segments, unknown = _segments(lowered, known.words)
+        return (1.3 if lead == "." else 0.9) + 1.071 * segments, unknown
     if lowered in known.words:
-        return _KNOWN_WORD[lead] + (0.05 if lead == " " and word != lowered else 0)
-    cost = _OTHER_WORD[lead] + 0.7 * (_segments(lowered, known.words) - 1)
-    return cost + (1.6 if not lead and word != lowered else 0)
+        short = 0.26 if lead == "." and length == 3 else 0
+        return short + _KNOWN_WORD[lead] + (0.05 if lead == " " and word != lowered else 0), 0
+    segments, unknown = _segments(lowered, known.words)
+    cost = _OTHER_WORD[lead] + 0.7 * (segments - 1)
+    return cost + (1.6 if not lead and word != lowered else 0), unknown
 
 
-def _segments(word: str, words: frozenset[str]) -> float:
-    """The fewest frequent pieces that make up a word; other letters count two to a piece."""
+def _segments(word: str, words: frozenset[str]) -> tuple[float, int]:
+    """The fewest frequent pieces that make up a word; other letters count two to a piece.
+
+    And how many letters those others are.
+    """
     length = len(word)
     if length > _LONGEST_WORD:
-        return length / 2 + 1
+        return length / 2 + 1, length
     best = [0] * (length + 1)
+    others = [0] * (length + 1)
     for end in range(1, length + 1):
-        fewest = best[max(0, end - 2)] + 1
+        start = max(0, end - 2)
+        fewest, unknown = best[start] + 1, others[start] + end - start
         for size in range(3, min(end, _LONGEST_PIECE) + 1):
             if best[end - size] + 1 < fewest and word[end - size : end] in words:
-                fewest = best[end - size] + 1
-        best[end] = fewest
-    return best[length]
+                fewest, unknown = best[end - size] + 1, others[end - size]
+        best[end], others[end] = fewest, unknown
+    return best[length], others[length]
 
 
 def _space(piece: str) -> float:
-    lines = piece.count("\n") + piece.count("\r")
+    plain = piece.replace("\r\n", "\n")
+    blanks, tabs = plain.count(" "), plain.count("\t")
+    lines = plain.count("\n") + plain.count("\r")
+    odd = len(plain) - blanks - tabs - lines
+    extra = 1.05 * odd
+    if len(plain) not in (blanks, tabs, lines):
+        # What changes all the time shares no token: blank lines and indents change but twice.
+        extra += max(0, len(_CHANGES.findall(plain)) - 2)
     if lines:
-        return 1.184 + max(0, lines - 2) / 12
+        return 1.184 + max(0, lines - 2) / 12 + len(plain) / 100 + extra
     if len(piece) == 1:
-        return 1.3
-    tabs = piece.count("\t")
-    # Tabs and blanks in turn hardly ever share a token.
-    return 0.8 + len(piece) / 100 + tabs / 8 + 0.9 * min(tabs, len(piece) - tabs)
+        return 1.3 + odd
+    return 0.8 + len(plain) / 75 + tabs / 8 + min(1, tabs) * 0.9 * (tabs < len(plain)) + extra
 
 
 def _marks(piece: str, known: _Known) -> float:
@@ -205,7 +248,7 @@ def _marks(piece: str, known: _Known) -> float:
         return 1.187
     extra = 0.0
     for run in _FILLING.finditer(piece):  # rules and frames: long runs have long tokens
-        extra += 0.5 + len(run[0]) / (24 if run[1] in "-=*_#.~/" else 4)
+        extra += 0.5 + len(run[0]) / (24 if run[1] in "-=*_#.~/" else 2)
     if extra:
         piece = _FILLING.sub(r"\1", piece)
         length = len(piece)
@@ -217,40 +260,6 @@ def _marks(piece: str, known: _Known) -> float:
                 fewest = best[end - size] + 1
         best[end] = fewest
     return extra + 1.152 + 0.989 * (best[length] - 1)
-
-
-def _foreign(text: str) -> float:
-    """What is written in none of the Latin letters, character by character."""
-    total = 0.0
-    for run in _UNREADABLE.findall(text):
-        total += 1 + len(run) / 7.5
-    rest = _LATIN.sub("", text)
-    japanese = _KANA.search(rest) is not None
-    for character, times in Counter(rest).items():
-        total += _character(character, japanese=japanese) * times
-    return total
-
-
-def _character(character: str, *, japanese: bool) -> float:
-    point = ord(character)
-    if 0x4E00 <= point <= 0x9FFF:
-        return _ideograph(character, japanese=japanese)
-    for start, end, cost in _SCRIPTS:
-        if start <= point <= end:
-            return cost
-    return 1.3 if 0x1F000 <= point <= 0x1FAFF else 4.0 if point > 0xFFFF else 3.0
-
-
-def _ideograph(character: str, *, japanese: bool) -> float:
-    # The first planes of the old national character sets are what is in daily use, and they are
-    # part of the standard library. Simplified Chinese has the most tokens of its own.
-    for encoding, first, last, cost in (("gb2312", 0xB0, 0xD7, 0.88), ("big5", 0xA4, 0xC6, 1.15)):
-        try:
-            if first <= character.encode(encoding)[0] <= last:
-                return 1.2 if japanese else cost
-        except UnicodeEncodeError:
-            continue
-    return 3.7
 
 
 def _plain(value: Any) -> Any:
@@ -270,30 +279,16 @@ _BEYOND: Final = "\u0080-\U0010ffff"
 _PIECE: Final = re.compile(
     rf"[^\r\n{_UPPER}{_LOWER}0-9{_BEYOND}]?(?:[{_UPPER}]*[{_LOWER}]+|[{_UPPER}]+)"
     rf"|[0-9]{{1,3}}| ?[^\s{_UPPER}{_LOWER}0-9{_BEYOND}]+[\r\n/]*"
+    rf"| ?[^\x00-\x7f{_UPPER}{_LOWER}]{{1,64}}"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-    rf"|[^\x00-\x7f{_UPPER}{_LOWER}]+"
 )
-_LATIN: Final = re.compile(rf"[\x00-\x7f{_UPPER}{_LOWER}\ufffd]+")
-_LATIN_LETTER: Final = re.compile(f"[{_UPPER}{_LOWER}]")
 _FILLING: Final = re.compile(r"([^\s])\1{7,}")
-_KANA: Final = re.compile("[\u3040-\u30ff]")
-_UNREADABLE: Final = re.compile("\ufffd+")
-_SCRIPTS: Final = (
-    # first and last code point, tokens for each character
-    (0x3040, 0x30FF, 0.67),  # kana
-    (0xAC00, 0xD7AF, 0.457),  # hangul
-    (0x3000, 0x303F, 1.26),  # CJK punctuation
-    (0xFF00, 0xFFEF, 1.0),  # full-width forms
-    (0x0400, 0x052F, 0.2),  # Cyrillic
-    (0x0370, 0x03FF, 0.25),  # Greek
-    (0x0590, 0x05FF, 0.25),  # Hebrew
-    (0x0600, 0x077F, 0.2),  # Arabic
-    (0x0900, 0x0DFF, 0.25),  # scripts of India
-    (0x0E00, 0x0EFF, 0.38),  # Thai and Lao
-    (0x2000, 0x206F, 0.9),  # typographic punctuation
-    (0x2500, 0x259F, 0.56),  # box drawing
-    (0x2190, 0x24FF, 1.0),  # arrows, mathematics, technical signs
-    (0x25A0, 0x2BFF, 1.2),  # shapes and dingbats
-    (0x0080, 0x00BF, 0.8),  # Latin-1 signs
-    (0x0300, 0x036F, 1.0),  # combining marks
-)
+_CHANGES: Final = re.compile(r"(\s)\1*")
+_RANDOM: Final = 0.62
+"""Tokens for a letter in words of no language."""
+_NATURAL: Final = 0.78
+"""Share of letters in no frequent piece up to which words are those of some language."""
+_UNNATURAL: Final = 0.12
+"""So much more, and none of them is."""
+_FOREIGN: Final = 1.05
+_FOREIGN_EACH: Final = 0.05
