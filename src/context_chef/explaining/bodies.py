@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
@@ -9,24 +10,27 @@ from context_chef.adaptation.http_body import http_body
 from context_chef.adaptation.profiles import Profiles, profile_for
 from context_chef.costs.prompt import Prompt, PromptReader
 from context_chef.costs.simulate import TARGETS
-from context_chef.errors import InputError, nearest
+from context_chef.errors import InputError, nearest, shown
 from context_chef.explaining.explanation import Counted, Explainer, Explanation
 from context_chef.explaining.pieces import Piece
 from context_chef.explaining.tracing import Stretch
 from context_chef.ir.report import Place
 from context_chef.selection.counting import TokenizerLike, resolve_tokenizer
 
-_OURS: Final = (
-    ("<memory>", "memory"),
-    ("<dynamic_state>", "dynamic_state"),
-    ("<announcements>", "announcements"),
-    ("<implicit_context>", "implicit_context"),
-    ("<available_toolkits", "toolkits"),
-    ("<skill_instructions", "skill"),
-    ("<history_summary>", "fold"),
-    ("<EPHEMERAL_MESSAGE>", "guardrail"),
+_OURS: Final = {
+    "memory": "memory",
+    "dynamic_state": "dynamic_state",
+    "announcements": "announcements",
+    "implicit_context": "implicit_context",
+    "available_toolkits": "toolkits",
+    "skill_instructions": "skill",
+    "history_summary": "fold",
+    "EPHEMERAL_MESSAGE": "guardrail",
+}
+"""Tags that this library writes, and the source of what stands in them."""
+_TAGGED: Final = re.compile(
+    r"(?<![^\n])<(" + "|".join(_OURS) + r")[^>\n]*>\n.*?\n</\1>(?![^\n])", re.DOTALL
 )
-"""Tags that this library writes, and the source that their blocks have."""
 
 
 def explain_body(
@@ -46,7 +50,7 @@ def explain_body(
     target = target or target_of(body)
     if target not in TARGETS:
         raise InputError(
-            f"`target` cannot be {target!r} for a bare body: its form is not known. "
+            f"`target` cannot be {shown(target)} for a bare body: its form is not known. "
             + nearest(target, TARGETS)
         )
     plain = http_body(target, body)
@@ -65,21 +69,35 @@ def explain_body(
         profiles=profiles,
     )
     return explainer.explanation(
-        [wire_stretch(prompt, index) for index in range(len(prompt.blocks))]
+        [wire_stretches(prompt, index) for index in range(len(prompt.blocks))]
     )
 
 
-def wire_stretch(prompt: Prompt, index: int) -> list[Stretch]:
-    """The block as one stretch, whose source is its place or the tag that it begins with."""
+def wire_stretches(prompt: Prompt, index: int) -> list[Stretch]:
+    """The block by its place; what stands in a tag of ours is known for what it is."""
     block = prompt.blocks[index]
     unit = prompt.path(index).removesuffix(block.suffix) if block.suffix else prompt.path(index)
     in_system = unit.startswith(("system", "instructions")) or block.label.endswith(" system")
     place: Place = "system" if in_system else "history"
-    head = block.text[:200]
-    source = next((name for tag, name in _OURS if tag in head), unit)
     role = block.label.partition(" ")[2] or "system"
-    piece = Piece(source=source, place=place, role=role, kind="words", text=block.text)
-    return [Stretch(0, len(block.text), piece)]
+
+    def part(source: str, start: int, end: int) -> Stretch:
+        where: Place = place if source == unit else "system" if in_system else "tail"
+        words = block.text[start:end]
+        return Stretch(
+            start, end, Piece(source=source, place=where, role=role, kind="words", text=words)
+        )
+
+    found: list[Stretch] = []
+    at = 0
+    for match in _TAGGED.finditer(block.text):
+        if match.start() > at:
+            found.append(part(unit, at, match.start()))
+        found.append(part(_OURS[match[1]], match.start(), match.end()))
+        at = match.end()
+    if at < len(block.text) or not found:
+        found.append(part(unit, at, len(block.text)))
+    return found
 
 
 def target_of(body: Mapping[str, Any]) -> str:
