@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_chef import Message, summarize
+from context_chef import ContextChef, Message, summarize
 from context_chef.bridge import run_sync
 from context_chef.ir.blocks import ToolCall
 from context_chef.selection import Janitor, JanitorConfig, OverflowConfig, OverflowStrategy
@@ -180,3 +180,37 @@ def test_crumbs_are_not_summarised_again() -> None:
 
     assert again.reason in ("too_little_to_gain", "no_boundary")
     assert len(model.calls) == 1
+
+
+def test_each_fold_of_a_small_window_buys_room_for_several_turns() -> None:
+    """A summary that takes a third of the trigger must not have every turn folded."""
+    model = ScriptedModel(f"<summary>{'s' * 400}</summary>")
+    chef = ContextChef(
+        janitor={"context_window": 2_000, "tokenizer": characters},
+        overflow={"strategy": summarize(compression_model=model, min_shrink_ratio=0)},
+        logger=RecordingLogger(),
+    ).append(Message.user("Begin."))
+    folds: set[str] = set()
+    for number in range(40):
+        chef.extend([Message.assistant(f"a{number} " + "x" * 40), Message.user("q" + "y" * 40)])
+        chef.compile_sync("openai")
+        folds.add(chef.window_id)
+
+    assert len(folds) - 1 <= 40 / 3
+
+
+def test_a_low_trigger_is_a_low_trigger_also_with_a_summary() -> None:
+    model = ScriptedModel("<summary>s</summary>")
+    chef = ContextChef(
+        janitor={"context_window": 100_000, "trigger_ratio": 0.01, "tokenizer": characters},
+        overflow={"strategy": summarize(compression_model=model)},
+        logger=RecordingLogger(),
+    ).append(Message.user("Begin."))
+    sizes: list[float] = []
+    for number in range(30):
+        chef.extend([Message.assistant(f"a{number} " + "x" * 90), Message.user("q" + "y" * 90)])
+        budget = chef.compile_sync("openai").report.budget
+        assert budget is not None
+        sizes.append(budget.current)
+
+    assert max(sizes) <= 1.3 * 1_000

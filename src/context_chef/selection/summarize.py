@@ -27,7 +27,8 @@ from context_chef.selection.summary_message import (
 )
 
 MIN_GAIN = 0.2
-"""A summary is not written again for less than this share of the room that history has at most."""
+"""A summary is not written again for less than this share of the room of history, or of the trigger
+where that is less."""
 
 
 class Span:
@@ -52,7 +53,8 @@ class Span:
         again = any(is_summary_message(message) for message in self.evicted)
         if again and not input.forced and input.budget.current <= input.budget.limit:
             gain = input.tokenizer(self.fresh)
-            if gain < MIN_GAIN * (input.budget.limit - input.overhead):
+            room = min(input.budget.limit - input.overhead, input.budget.trigger)
+            if gain < MIN_GAIN * room:
                 return "too_little_to_gain"
         return None
 
