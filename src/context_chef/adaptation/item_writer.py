@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from context_chef.adaptation.media import normal_media
 from context_chef.adaptation.message_memo import Memos
@@ -50,6 +50,9 @@ from context_chef.prompts.adaptation import (
     thinking_as_text,
 )
 from context_chef.prompts.guardrails import prefill_enforcement
+
+_SAID_BY_THE_MODEL: Final = ("annotations", "logprobs")
+"""Fields of an answer's text that no other text has."""
 
 
 @dataclass(slots=True)
@@ -285,6 +288,8 @@ class _MessageWriter:
                 fields = self._part_fields(native)
                 if fields.get("type") == "refusal":
                     del fields["type"]
+                for name in _SAID_BY_THE_MODEL:
+                    fields.pop(name, None)
                 return Piece(text=block.text, fields=fields, generated=block.source is not None)
             case Media():
                 return self._media(block, where)

@@ -86,7 +86,10 @@ def _behind_prefill(placed: list[Placed], last: int, mending: Mending) -> list[P
     """What stands in front of the guardrail's own opening, which the writer sees to."""
     if not placed[last].message.text.strip():
         # It would be left out: what stands before it is last then.
-        return close_conversation([*placed[:last], *placed[last + 1 :]], mending)
+        kept = [*placed[:last], *placed[last + 1 :]]
+        if not mending.any_output([]) and not any(_takes_part(entry, mending) for entry in kept):
+            return _opened_at_all(kept, mending)
+        return close_conversation(kept, mending)
     if mending.target == "anthropic" and mending.takes_open_end:
         return _as_prefill(placed, last, mending)
     return placed

@@ -86,10 +86,10 @@ def _without_unbound(
         elif new and fresh:
             expected.update(dict.fromkeys(new, sent.last))  # the answer to the last request
             fresh = False
-        gone = {key: was for key, was in expected.items() if was not in (None, digest.value)}
+        gone = {k: was for k, was in expected.items() if was is not None and was != digest.value}
         if gone:
             content = tuple(block for block in message.content if _key(block) not in gone)
-            dropped.update({key: was for key, was in gone.items() if was is not None})
+            dropped.update({key: was or "" for key, was in gone.items()})
             repairs.append(
                 Repair(
                     rule="anthropic/preserved-thinking",

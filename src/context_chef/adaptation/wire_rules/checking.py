@@ -153,6 +153,16 @@ def check_sequence(
     return faults
 
 
+def check_turns(target: str, payloads: Iterable[Any]) -> list[Fault]:
+    """Only what the rules over turns find, for payloads that were judged one by one already."""
+    known = _target(target)
+    options: dict[str, Any] = {"model": None, "profile": None, "profiles": (), "api_version": None}
+    requests = [_open(known, payload, **options)[0] for payload in payloads]
+    rules = SEQUENCE_RULES.get(known, ())
+    found = [fault for rule in rules for fault in run(rule, requests)]
+    return [fault for fault in found if fault.severity == "error"]
+
+
 def _at(index: int, fault: Fault) -> Fault:
     path = f"[{index}].{fault.path}" if fault.path else f"[{index}]"
     return Fault(rule=fault.rule, path=path, message=fault.message, severity=fault.severity)

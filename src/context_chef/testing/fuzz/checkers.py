@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -17,7 +18,8 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from context_chef.adaptation.profiles import profile_for
-from context_chef.adaptation.wire_rules import check_payload, check_sequence
+from context_chef.adaptation.wire_rules import check_payload
+from context_chef.adaptation.wire_rules.checking import check_turns
 from context_chef.errors import SettingsError, shown
 from context_chef.ir.payload import Payload
 
@@ -84,7 +86,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, payload: Payload, number: int, target: str, model: str | None) -> Sent:
         """The request that a caller makes of a payload."""
-        body = payload.body
+        body: dict[str, Any] = json.loads(payload.to_json())
         if target == "anthropic":
             body = {"max_tokens": _MAX_TOKENS, **body}
         if target != "gemini":
@@ -127,7 +129,7 @@ class Judge:
             bodies = [sent.request for sent in turns]
             if len(bodies) < 2:
                 continue
-            found = [each for each in check_sequence(target, bodies) if each.rule in _OVER_TURNS]
+            found = check_turns(target, bodies)
             problems += [_problem("ours", each, turns[-1].number) for each in found]
             if self._other is not None:
                 theirs = self._other.check_sequence(target, bodies)
@@ -141,9 +143,6 @@ def _remembers(sent: Sent) -> bool:
         profile = profile_for(sent.model, "anthropic")
         return profile is None or profile.prefix_bound_thinking
     return sent.target == "openai-responses"
-
-
-_OVER_TURNS = ("anthropic/preserved-thinking", "openai-responses/reasoning-dropped")
 
 
 def _problem(checker: str, found: Any, number: int) -> Problem:

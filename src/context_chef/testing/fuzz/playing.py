@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -219,7 +218,6 @@ class _Session:
         number = self.compiles
         self.compiles += 1
         payload = await self._chef.compile(target, model=model)
-        json.loads(payload.to_json())
         sent = Sent.of(payload, number, target, model)
         if number % 7 == 0:
             _ = payload.report.sections
