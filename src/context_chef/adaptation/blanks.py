@@ -127,10 +127,11 @@ def says_nothing(message: Message, mending: Mending) -> bool:
     """Whether the target would find nothing in it that it reads."""
     if message.native.get(mending.target):
         return False
-    return not any(_says_something(block, mending) for block in message.content)
+    return not any(says_something(block, mending) for block in message.content)
 
 
-def _says_something(block: Block, mending: Mending) -> bool:
+def says_something(block: Block, mending: Mending) -> bool:
+    """Whether the target finds something in that block that it reads."""
     match block:
         case Text() | Media() | ToolCall():
             return True

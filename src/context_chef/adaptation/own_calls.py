@@ -29,7 +29,7 @@ def original_arguments(arguments: str, renamed: Mapping[str, str]) -> str:
         return arguments
     try:
         given = msgspec.json.decode(arguments)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return arguments  # the tool has to say what is wrong with it
     if not isinstance(given, dict):
         return arguments

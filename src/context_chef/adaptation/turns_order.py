@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from context_chef.adaptation.blanks import says_nothing
+from context_chef.adaptation.blanks import says_nothing, says_something
 from context_chef.adaptation.mending import SERVER_USES, Mending, is_server_result, own_opaque
 from context_chef.adaptation.tool_names import is_legal_name, wire_name
 from context_chef.ir.blocks import Block, Text, ToolCall
@@ -98,7 +98,7 @@ def _behind_prefill(placed: list[Placed], last: int, mending: Mending) -> list[P
 def _as_prefill(placed: list[Placed], last: int, mending: Mending) -> list[Placed]:
     """Anthropic goes on from the last turn: it ends without blanks and holds no thinking."""
     out = list(placed)
-    message = _trimmed(placed[last].message)
+    message = _trimmed(placed[last].message, mending)
     if message is not placed[last].message:
         mending.repair("prefill-whitespace", placed[last].at, "blanks at the very end were cut off")
         out[last] = Placed(placed[last].at, message)
@@ -150,12 +150,16 @@ def _own_kinds(message: Message) -> list[str]:
     return [opaque.kind if opaque else "" for opaque in opaques]
 
 
-def _trimmed(message: Message) -> Message:
-    block = message.content[-1] if message.content else None
+def _trimmed(message: Message, mending: Mending) -> Message:
+    """The message without blanks behind the last thing that is on the wire."""
+    content = message.content
+    said = [i for i, block in enumerate(content) if says_something(block, mending)]
+    block = content[said[-1]] if said else None
     if not isinstance(block, Text) or block.text == block.text.rstrip():
         return message
-    kept = (*message.content[:-1], msgspec.structs.replace(block, text=block.text.rstrip()))
-    return message.replace(content=kept)
+    kept = list(content)
+    kept[said[-1]] = msgspec.structs.replace(block, text=block.text.rstrip())
+    return message.replace(content=tuple(kept))
 
 
 # Names -----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import cast
 
+from context_chef.cli.checking import add_check_command
 from context_chef.cli.compiling import add_compile_command
 from context_chef.cli.replaying import add_replay_command
 from context_chef.cli.store import add_store_commands
@@ -22,6 +23,7 @@ examples:
   context-chef compile session.json --target anthropic --model claude-sonnet-4-5 --out payload.json
   cat body.json | context-chef compile - --target gemini --report
   context-chef replay session.jsonl --window 32k --html report.html
+  context-chef check body.json --target anthropic
   context-chef store search "error E1234" --store .context/context.db"""
 
 
@@ -36,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_compile_command(commands)
+    add_check_command(commands)
     add_replay_command(commands)
     add_store_commands(commands)
     options = parser.parse_args(arguments)
