@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Sequence
 
 from context_chef.bridge import run_sync, settle
 from context_chef.errors import (
     AsyncRequiredError,
     CorruptStoreError,
-    InputError,
     SettingsError,
     shown,
 )
 from context_chef.events import Logger, MemoryChanged
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.backend import Clock, StorageBackend, StoredEntry
-from context_chef.persistence.given import check_callable, check_text, is_cap
+from context_chef.persistence.given import check_callable
 from context_chef.persistence.memory_config import (
     MEMORY_NAMESPACE,
     HookErrors,
@@ -31,18 +29,16 @@ from context_chef.persistence.memory_entry import (
     UNSET,
     MemoryEntry,
     Unset,
-    check_key,
-    check_ttl,
-    counts_turns,
-    lifetime_bounds,
     read_entry,
     same_entry,
-    written_entry,
 )
+from context_chef.persistence.memory_given import check_given, checked_choice, checked_entries
 from context_chef.persistence.memory_hooks import MemoryHooks
 from context_chef.persistence.memory_lifetimes import Lifetimes, live_by_turns
 from context_chef.persistence.memory_scan import MemoryScan
+from context_chef.persistence.memory_tools import tool_definitions
 from context_chef.persistence.memory_turns import TURNS_NAMESPACE, TurnCounter
+from context_chef.persistence.memory_writing import MemoryWriter, Written
 from context_chef.persistence.notices import Emit, emit_nothing, log_of_library
 from context_chef.persistence.store import Store
 from context_chef.prompts import memory as wording
@@ -83,8 +79,15 @@ class Memory:
         self._hooks = MemoryHooks(self.config, emit, logger)
         self._turns = TurnCounter(self.store.namespace(TURNS_NAMESPACE), logger)
         self._lifetimes = Lifetimes(self.view, self._turns, self._clock, self._hooks)
+        self._writer = MemoryWriter(
+            self.view,
+            self._turns,
+            self._lifetimes,
+            self._clock,
+            default_ttl=self.config.default_ttl,
+        )
         self._scan = MemoryScan(self.view, self._clock, logger)
-        self._definitions = _tool_definitions(self.config.allowed_keys)
+        self._definitions = tool_definitions(self.config.allowed_keys)
 
     # Reading
 
@@ -117,7 +120,7 @@ class Memory:
         """The `<memory>` block of these entries, or of the selected ones; empty without any."""
         if entries is None:
             return wording.memory_xml(await self.get_selected_entries())
-        return wording.memory_xml(_checked_entries(entries))
+        return wording.memory_xml(checked_entries(entries))
 
     # Writing, without questions asked
 
@@ -137,7 +140,7 @@ class Memory:
         starts anew. `hook_errors="log"` keeps an error of `on_memory_changed` from the caller: the
         value is stored by then.
         """
-        written = await self._write(
+        written = await self._writer.write(
             key, value, ttl=ttl, importance=importance, description=description
         )
         assert written is not None, "without a condition a write always happens"
@@ -152,7 +155,7 @@ class Memory:
     ) -> bool:
         """Forget an entry. True when there was one; with `expected`, only while it says that."""
         try:
-            gone = await self._remove(key, expected)
+            gone = await self._writer.remove(key, expected)
         except CorruptStoreError:
             if expected is not None:
                 raise
@@ -201,7 +204,7 @@ class Memory:
             return "exists"
         if not await self._hooks.accepts(key, value, old):
             return "vetoed"
-        written = await self._write(
+        written = await self._writer.write(
             key, value, description=description, expected=UNSET if overwrite else None
         )
         return "exists" if written is None else await self._announce_set(written, hook_errors)
@@ -225,7 +228,7 @@ class Memory:
             value = change(old)
             if not await self._hooks.accepts(key, value, old):
                 return "vetoed"
-            written = await self._write(key, value, description=description, expected=old)
+            written = await self._writer.write(key, value, description=description, expected=old)
             if written is not None:
                 return await self._announce_set(written, hook_errors)
 
@@ -319,7 +322,7 @@ class Memory:
         with its hook. When a hook raises, nothing further expires and the turn is not spent: after
         `on_memory_expired` its entry stays as well, after `on_memory_changed` it is gone already.
         """
-        _check_given(artifacts, MemoryArtifacts, "artifacts")
+        check_given(artifacts, MemoryArtifacts, "artifacts")
         gone: list[str] = []
         kept = artifacts.shared_turns
         for entry in artifacts.expired:
@@ -365,14 +368,14 @@ class Memory:
 
         False where the backend cannot replace: the entries stay then, the counter is set.
         """
-        _check_given(snapshot, MemorySnapshot, "snapshot")
+        check_given(snapshot, MemorySnapshot, "snapshot")
         restored = await self.view.restore(snapshot.entries)
         await self.restore_turn(snapshot)
         return restored
 
     async def restore_turn(self, snapshot: MemorySnapshot) -> None:
         """Set the turn counter, for entries that somebody else has brought back."""
-        _check_given(snapshot, MemorySnapshot, "snapshot")
+        check_given(snapshot, MemorySnapshot, "snapshot")
         shared = any("expiresAtTurn" in entry.meta for entry in snapshot.entries.values())
         await self._turns.put(snapshot.turn_count, shared=shared)
         self._scan.forget()
@@ -443,75 +446,6 @@ class Memory:
 
     # Inner workings
 
-    async def _write(
-        self,
-        key: str,
-        value: str,
-        *,
-        ttl: TTL | Unset = UNSET,
-        importance: float | None = None,
-        description: str | None = None,
-        expected: str | Unset | None = UNSET,
-    ) -> tuple[StoredEntry | None, StoredEntry, str] | None:
-        """Old and new entry. None when there was not the `expected` value, or not nothing."""
-        check_key(key)
-        check_text(value, "value")
-        if description is not None:
-            check_text(description, "description")
-        if importance is not None and not (is_cap(importance) and abs(importance) < 1e300):
-            raise InputError(
-                f"`importance` is a number or None, not {shown(importance)}.", path="$.importance"
-            )
-        if not isinstance(ttl, Unset):
-            check_ttl(ttl)
-        elif self.config.default_ttl is not None:
-            ttl = self.config.default_ttl
-        turn = await self._turns.begin() if _by_turn(ttl) else 0
-        await self._clear_expired(key)
-        seen: list[StoredEntry | None] = []
-
-        def change(before: StoredEntry | None) -> StoredEntry | None:
-            if not isinstance(expected, Unset) and expected != (before and before.content):
-                seen.clear()
-                return before
-            seen[:] = [before]
-            now = self._clock()
-            bounds = None if isinstance(ttl, Unset) else lifetime_bounds(ttl, now=now, turn=turn)
-            return written_entry(
-                before,
-                value,
-                now=now,
-                description=description,
-                importance=importance,
-                bounds=bounds,
-            )
-
-        after = await self.view.update(key, change)
-        if not seen or after is None:
-            return None
-        return seen[0], after, key
-
-    async def _remove(self, key: str, expected: MemoryEntry | None) -> StoredEntry | None:
-        """Take a live entry out, or only the expected one; None when there was none."""
-        await self._clear_expired(key)
-        gone: list[StoredEntry | None] = [None]
-
-        def change(before: StoredEntry | None) -> StoredEntry | None:
-            other = expected is not None and (
-                before is None or not same_entry(expected, read_entry(key, before)[0])
-            )
-            gone[0] = None if other else before
-            return before if other else None
-
-        await self.view.update(key, change)
-        return gone[0]
-
-    async def _clear_expired(self, key: str) -> None:
-        """An entry whose lifetime is over goes first, with its notices: a write starts afresh."""
-        entry = await self.get_entry(key, include_expired=True)
-        if entry is not None and await self._lifetimes.over(entry):
-            await self._lifetimes.expire(entry)
-
     async def _select(self, entries: list[MemoryEntry]) -> list[MemoryEntry]:
         if self.config.selector is None:
             return entries
@@ -522,75 +456,11 @@ class Memory:
         except Exception as error:
             error.add_note("Raised by memory's `selector`, which picks the entries to show.")
             raise
-        return _checked_choice(chosen)
+        return checked_choice(chosen)
 
-    async def _announce_set(
-        self, written: tuple[StoredEntry | None, StoredEntry, str], hook_errors: HookErrors
-    ) -> MemoryEntry:
+    async def _announce_set(self, written: Written, hook_errors: HookErrors) -> MemoryEntry:
         before, after, key = written
         old = None if before is None else before.content
         change = MemoryChanged(type="set", key=key, value=after.content, old_value=old)
         await self._hooks.changed(change, hook_errors)
         return read_entry(key, after)[0]
-
-
-def _check_given(value: object, kind: type, name: str) -> None:
-    if not isinstance(value, kind):
-        raise InputError(
-            f"`{name}` is a {kind.__name__}, as memory gives one out, not {shown(value)}.",
-            path=f"$.{name}",
-        )
-
-
-def _checked_entries(given: object) -> list[MemoryEntry]:
-    entries = _entries_in(given)
-    if isinstance(entries, list):
-        return entries
-    raise InputError(f"`entries` are memory entries, not {shown(entries.wrong)}.", path="$.entries")
-
-
-def _checked_choice(chosen: object) -> list[MemoryEntry]:
-    """What a selector answered, each entry once: the same one twice would be two facts."""
-    entries = _entries_in(chosen)
-    if isinstance(entries, list):
-        return list({entry.key: entry for entry in entries}.values())
-    raise InputError(
-        f"memory's `selector` must answer memory entries, some of those it was given, not "
-        f"{shown(entries.wrong)}.",
-        path="$.selector",
-    )
-
-
-class _Wrong(NamedTuple):
-    wrong: object
-
-
-def _entries_in(given: object) -> list[MemoryEntry] | _Wrong:
-    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
-        return _Wrong(given)
-    items = list(cast("Iterable[object]", given))
-    for item in items:
-        if not isinstance(item, MemoryEntry):
-            return _Wrong(item)
-    return cast("list[MemoryEntry]", items)
-
-
-def _by_turn(ttl: TTL | Unset) -> bool:
-    return not isinstance(ttl, Unset) and counts_turns(ttl)
-
-
-def _tool_definitions(allowed: Sequence[str] | None) -> tuple[ToolDefinition, ToolDefinition]:
-    create: Mapping[str, Any] = wording.create_memory_parameters(allowed)
-    modify: Mapping[str, Any] = wording.modify_memory_parameters()
-    return (
-        ToolDefinition(
-            name="create_memory",
-            description=wording.CREATE_MEMORY_DESCRIPTION,
-            parameters=create,
-        ),
-        ToolDefinition(
-            name="modify_memory",
-            description=wording.MODIFY_MEMORY_DESCRIPTION,
-            parameters=modify,
-        ),
-    )

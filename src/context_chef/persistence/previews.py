@@ -223,7 +223,10 @@ def _diff_preview(text: str) -> str | None:
     listed = [f"  {_clip(name, 80)} +{plus} -{minus}" for name, (plus, minus) in largest]
     if len(files) > len(listed):
         listed.append(f"  … {len(files) - len(listed)} more files")
-    return f"Diff of {len(files)} files, +{added} -{removed}:\n" + "\n".join(listed)
+    return (
+        f"Diff of {len(files)} file{'' if len(files) == 1 else 's'}, +{added} -{removed}:\n"
+        + "\n".join(listed)
+    )
 
 
 # ── HTML ──────────────────────────────────────────────────────────────────────────────────────
