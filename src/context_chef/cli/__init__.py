@@ -12,6 +12,7 @@ from context_chef.cli.checking import add_check_command
 from context_chef.cli.compiling import add_compile_command
 from context_chef.cli.replaying import add_replay_command
 from context_chef.cli.store import add_store_commands
+from context_chef.cli.tuning import add_tune_command
 from context_chef.errors import ContextChefError
 
 _DESCRIPTION = """\
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_compile_command(commands)
     add_check_command(commands)
     add_replay_command(commands)
+    add_tune_command(commands)
     add_store_commands(commands)
     options = parser.parse_args(arguments)
     run = cast(Callable[[argparse.Namespace], int], options.func)

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from context_chef.cli.compiling import CommandError
 from context_chef.cli.terminal import console, counting, plain_table, show_table
@@ -58,9 +58,13 @@ examples:
   context-chef replay logs/ --config chef.toml --config other.toml --json result.json"""
 
 
-def add_replay_command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],  # pyright: ignore[reportPrivateUsage]  # argparse has no public name for it
-) -> None:
+class Commands(Protocol):
+    """Where commands are added: what `add_subparsers` answers."""
+
+    def add_parser(self, name: str, /, **options: Any) -> argparse.ArgumentParser: ...
+
+
+def add_replay_command(commands: Commands) -> None:
     """Add `replay` to the commands."""
     parser = commands.add_parser(
         "replay",
