@@ -72,7 +72,7 @@ def test_assertions_pass_or_fail_with_the_requests_that_are_to_blame(
     for line in (
         "*AssertionError: the sessions cost $*, more than $0.0001.*",
         "*AssertionError: the prompt cache was broken * times, and 0 are allowed.*",
-        "*session, request *: fold (* tokens paid again)*",
+        "*session, request *: fold *(* tokens paid again)*",
         "*AssertionError: * requests do not fit the window.*",
         "*AssertionError: * of the facts that left can be reached, less than 100%.*",
         "*AssertionError: 'word0x7 word0x8' is not in the last request of 'session'.*",

@@ -213,9 +213,7 @@ class Replayed:
             raise AssertionError("a compile failed: " + "; ".join(self.figures.errors))
         return self
 
-    def _worst(
-        self, what: str, of: Callable[[Any], float], shown: Callable[[float], str]
-    ) -> str:
+    def _worst(self, what: str, of: Callable[[Any], float], shown: Callable[[float], str]) -> str:
         rows = [
             (of(request), session.name, request.number)
             for session, run in zip(self.result.sessions, self.runs, strict=True)

@@ -58,6 +58,8 @@ _ADDRESS: Final = re.compile(r"context://[^\s<>\"'`)\]}|;,\\]+[^\s<>\"'`)\]}|;,\
 _MOST_CHARACTERS: Final = 400_000
 """Of longer texts only this much is looked through."""
 _LONGEST_RULE: Final = 400
+_LONGEST_ERROR_SAID: Final = 160
+"""A longer line in what a person says is prose that talks about errors."""
 
 
 def facts_in(text: str, *, binding: bool = False) -> dict[Said, None]:
@@ -71,7 +73,8 @@ def facts_in(text: str, *, binding: bool = False) -> dict[Said, None]:
         if _TELLING.search(word):
             found.update(_facts_of_word(word))
     for _, line in error_lines(text, limit=8):
-        found[Said("error", one_line(line))] = None
+        if not binding or len(line) <= _LONGEST_ERROR_SAID:
+            found[Said("error", one_line(line))] = None
     if binding:
         for sentence in _SENTENCE_END.split(text[:20_000]):
             line = one_line(sentence)

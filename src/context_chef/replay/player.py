@@ -303,7 +303,7 @@ class _Player:
             SentRequest(body=body, at=self._clock.at, output_tokens=output, model=self._info.model)
         )
         folds = await self._folds(turn, calls)
-        busts = bust_record(billed, turn, self._before, payload, folded=bool(folds))
+        busts = bust_record(billed, self._before, payload, folds[0].strategy if folds else None)
         repairs = self._new_repairs(turn)
         happened = bool(folds or repairs or busts)
         faults, checked = self._faults(number, body, happened=happened)

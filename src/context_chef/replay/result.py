@@ -53,7 +53,8 @@ class BustRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The prompt cache could not serve what it held: something in the prefix changed."""
 
     cause: str
-    """What kind of thing changed: `fold`, `tool`, `system`, `expired`, `repair`, …"""
+    """What kind of thing changed, as `diff()` names it (`fold`, `tool`, `setter`, `repair`, …), or
+    `expired`, `out-of-reach`, `model` where nothing did."""
     name: str = ""
     """Which one, where there are several: a tool's name, a setter, a memory key."""
     message: str = ""
