@@ -132,8 +132,6 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replay as the options say."""
     configurations = _configurations(options)
-    if options.html is not None and find_spec("context_chef.replay.html") is None:
-        raise CommandError("--html: this installation has no report page.")
     sessions, skipped = read_all(options.sessions, options.format, only=options.only)
     result = played(sessions, configurations, options)
     if options.json is not None:
@@ -143,7 +141,9 @@ def run(options: argparse.Namespace) -> int:
         _show(out, result, each=options.each)
         for line in skipped:
             out.print(line, markup=False, soft_wrap=True)
-    if options.html is not None:
+    if options.html is not None and find_spec("context_chef.replay.html") is None:
+        out.print("--html: this installation has no report page", markup=False)
+    elif options.html is not None:
         page: str = import_module("context_chef.replay.html").html_page(result)
         _write(page.encode("utf-8"), str(options.html))
         out.print(f"report written to {options.html}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`context-chef tune`: which settings to use, by what recorded sessions would have cost and kept."""
+"""`context-chef tune`: which settings to use, by what recorded sessions cost and kept."""
 
 from __future__ import annotations
 

@@ -141,6 +141,7 @@ def play_all(
     """The same for sessions that were read. See `replay()`."""
     chosen = options or ReplayOptions()
     _distinct(configurations)
+    summary = _described(chosen)
     units = [(at, one) for at in range(len(sessions)) for one in configurations]
     total = sum(len(sessions[at].requests) for at, _ in units)
     workers = min(jobs if jobs > 0 else _cores(), len(units))
@@ -148,7 +149,6 @@ def play_all(
         played = _in_processes(sessions, units, chosen, workers, total, progress)
     else:
         played = _here(sessions, units, chosen, total, progress)
-    summary = _described(chosen)
     return ReplayResult(
         summarizer=summary,
         counter=_counter_said(configurations),
