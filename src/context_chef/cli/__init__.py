@@ -10,6 +10,7 @@ from typing import cast
 
 from context_chef.cli.checking import add_check_command
 from context_chef.cli.compiling import add_compile_command
+from context_chef.cli.explaining import add_explain_commands
 from context_chef.cli.replaying import add_replay_command
 from context_chef.cli.store import add_store_commands
 from context_chef.cli.tuning import add_tune_command
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_compile_command(commands)
+    add_explain_commands(commands)
     add_check_command(commands)
     add_replay_command(commands)
     add_tune_command(commands)

@@ -70,15 +70,9 @@ def add_compile_command(
 def run(options: argparse.Namespace) -> int:
     """Compile as the options say."""
     with progress(f"Reading {options.file} …"):
-        conversation, found = _read(options.file, options.format)
-    settings: dict[str, Any] = {"cache": "auto", "model": options.model}
-    if options.window is not None:
-        settings["janitor"] = {"context_window": options.window}
-    chef = ContextChef(**settings)
-    chef.set_system_prompt(conversation.system).set_history(conversation.history)
-    chef.register_tools(conversation.tools)
+        conversation, found = read_session(options.file, options.format)
     with progress(f"Compiling {len(conversation.history)} messages for {options.target} …"):
-        payload = chef.compile_sync(options.target)
+        payload = compiled(conversation, options)
         report = payload.report
     out = console(sys.stdout if options.out else sys.stderr)
     _write(payload, options.out)
@@ -96,10 +90,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(name: str, format: str) -> tuple[Conversation, str]:
+def compiled(conversation: Conversation, options: argparse.Namespace) -> Payload:
+    """The payload of the conversation for the target, model and window of the options."""
+    settings: dict[str, Any] = {"cache": "auto", "model": options.model}
+    if options.window is not None:
+        settings["janitor"] = {"context_window": options.window}
+    chef = ContextChef(**settings)
+    chef.set_system_prompt(conversation.system).set_history(conversation.history)
+    chef.register_tools(conversation.tools)
+    return chef.compile_sync(options.target)
+
+
+def read_session(name: str, format: str) -> tuple[Conversation, str]:
     """The conversation in the file. Errors name the file and, below its top level, the place."""
     where = "standard input" if name == "-" else name
-    data = _load(name, where)
+    data = load_json(name, where)
     if format == "gemini" and isinstance(data, dict) and "messages" in data:
         messages = cast("dict[str, Any]", data)["messages"]
         rows = cast("list[Any]", messages) if isinstance(messages, list) else []
@@ -122,7 +127,7 @@ def _read(name: str, format: str) -> tuple[Conversation, str]:
     return conversation, found
 
 
-def _load(name: str, where: str) -> Any:
+def load_json(name: str, where: str) -> Any:
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:

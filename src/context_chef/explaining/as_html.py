@@ -41,6 +41,8 @@ HUES: Final = {
 }
 """The colour of each kind of source, as an angle of the colour wheel."""
 
+_LARGEST: Final = 12
+
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c1f24;--paper:#fff;--soft:#5a6270;--line:#d7dbe2;
 --well:#f5f6f8;--light:92%;--edge:45%;--gone:#b3261e;--come:#1b6e3c}
@@ -67,11 +69,12 @@ text-overflow:ellipsis;white-space:nowrap;color:var(--soft)}
 pre{margin:0;padding:.6rem;white-space:pre-wrap;overflow-wrap:anywhere;background:var(--well);
 font:13px/1.45 ui-monospace,monospace;max-height:30rem;overflow:auto}
 del,ins{text-decoration:none;font-weight:600}del{color:var(--gone)}ins{color:var(--come)}
-del:before{content:"\\2212 "}ins:before{content:"+ "}
+del:before{content:"\\2212\\a0"}ins:before{content:"+ "}
 .tag{border:1px solid var(--line);border-radius:1em;padding:0 .6em;font-size:.85em;
 background:var(--paper)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{color:var(--soft)}
 dd{margin:0}
+details.more{border:0;background:none}details.more summary{padding-left:0;color:var(--soft)}
 """
 
 
@@ -149,22 +152,37 @@ def _sources(explanation: Explanation) -> list[str]:
     total = max(explanation.tokens, 1)
     sources = {name: count for name, count in explanation.by_source.items() if count > 0}
     bar = "".join(
-        f'<span style="--h:{hue(name)};width:{count / total:.3%}" '
-        f'title="{escape(name)}: {count:,}"></span>'
-        for name, count in sources.items()
+        f'<span style="--h:{hue(span.source)};width:{span.tokens / total:.3%}" '
+        f'title="{escape(span.source)}: {span.tokens:,}"></span>'
+        for span in explanation.spans
+        if span.tokens > 0
     )
-    rows = "".join(
+    rows = [
         f'<tr><td><span class="key" style="--h:{hue(name)}"></span>{escape(name)}</td>'
         f'<td class="n">{count:,}</td><td class="n">{count / total:.1%}</td></tr>'
         for name, count in sources.items()
-    )
-    return [
+    ]
+    parts = [
         "<h2>Who brought the tokens</h2>",
         f'<div class="bar" aria-hidden="true">{bar}</div>',
-        "<table><caption>Tokens by source</caption><thead><tr><th>source</th>"
-        f'<th class="n">tokens</th><th class="n">share</th></tr></thead><tbody>{rows}</tbody>'
-        "</table>",
+        '<p class="soft">The request from its beginning to its end, coloured by source.</p>',
+        _source_table("Tokens by source, the largest first", rows[:_LARGEST]),
     ]
+    if len(rows) > _LARGEST:
+        rest = len(rows) - _LARGEST
+        parts.append(
+            f"<details class=more><summary>and {rest} more</summary>"
+            f"{_source_table('The other sources', rows[_LARGEST:])}</details>"
+        )
+    return parts
+
+
+def _source_table(caption: str, rows: Sequence[str]) -> str:
+    return (
+        f'<table><caption>{escape(caption)}</caption><thead><tr><th scope="col">source</th>'
+        '<th scope="col" class="n">tokens</th><th scope="col" class="n">share</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
 def _span(span: Span, words: str) -> str:
@@ -194,7 +212,9 @@ def _table(
     def kind(at: int) -> str:
         return ' class="n"' if at in numbers else ""
 
-    head = "".join(f"<th{kind(at)}>{escape(name)}</th>" for at, name in enumerate(heads))
+    head = "".join(
+        f'<th scope="col"{kind(at)}>{escape(name)}</th>' for at, name in enumerate(heads)
+    )
     body = "".join(
         "<tr>"
         + "".join(f"<td{kind(at)}>{escape(cell)}</td>" for at, cell in enumerate(row))
@@ -223,7 +243,7 @@ def diff_html(found: PayloadDiff) -> str:
         written = sum(second.written.values())
         rows = [
             ("billed again", f"{found.rebilled_tokens:,} tokens"),
-            ("that costs", money_text(found.rebilled_cost) + " more"),
+            ("that costs in addition", money_text(found.rebilled_cost)),
             ("read from the cache", f"{second.read:,} of {second.input:,} tokens"),
             ("written to it", f"{written:,} tokens"),
             ("the second request costs", money_text(second.cost)),

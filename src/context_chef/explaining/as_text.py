@@ -104,7 +104,10 @@ def diff_text(found: PayloadDiff) -> str:
     lines += _before_and_after(first)
     if found.requests is not None:
         second = found.requests[1]
-        cost = f" ({money_text(found.rebilled_cost)} more)" if found.rebilled_tokens else ""
+        cost = ""
+        if found.rebilled_tokens:
+            more = " more" if found.rebilled_cost is not None else ""
+            cost = f" ({money_text(found.rebilled_cost)}{more})"
         lines += ["", f"Billed again: {found.rebilled_tokens:,} tokens{cost}"]
         if found.note:
             lines.append(f"  {found.note}")
