@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_prices_are_read_from_a_toml_file(tmp_path: Path) -> None:
         ({"gpt-4.1": 3}, "table of prices"),
     ],
 )
-def test_meaningless_prices_are_refused_with_model_and_field(given: dict, said: str) -> None:  # type: ignore[type-arg]  # anything
+def test_meaningless_prices_are_refused_with_model_and_field(given: Any, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         PriceTable.default().with_prices(given)
 

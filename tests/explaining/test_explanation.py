@@ -100,7 +100,10 @@ def test_offloaded_results_are_left_out_with_their_address() -> None:
 
 
 def test_pruned_tools_and_memory_that_was_passed_over_are_named() -> None:
-    made = chef(memory={"selector": lambda entries: entries[:1]})
+    def first_only(entries: list[Any]) -> list[Any]:
+        return entries[:1]
+
+    made = chef(memory={"selector": first_only})
     made.register_tools([{"name": "look"}, {"name": "buy"}])
     made.get_pruner().apply(made.get_pruner().allow_only(["look"]))
     made.get_memory().set_sync("one", "1")
