@@ -13,6 +13,7 @@ from typing import Final
 
 from context_chef.bridge import stepping
 from context_chef.errors import ContextChefError
+from context_chef.persistence.forks import PerProcess
 
 _DEEPEST: Final = 16
 """How deep compiles may stand in each other's handlers."""
@@ -26,13 +27,25 @@ class _Running:
         self.thread = thread
 
 
-class CompileQueue:
-    """First come, first served. A compile that a handler of a running one calls runs at once."""
+class _Line:
+    """Who runs and who waits, in one process: a child made by a fork begins with nobody."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._running: _Running | None = None
-        self._waiting: deque[tuple[Future[_Running], int]] = deque()
+        self.guard = threading.Lock()
+        self.running: _Running | None = None
+        self.waiting: deque[tuple[Future[_Running], int]] = deque()
+
+
+class CompileQueue:
+    """First come, first served. A compile that a handler of a running one calls runs at once.
+
+    A handler that starts a thread and waits for it must not compile the same chef in that thread:
+    nothing says whose thread it is, so both would wait for each other. It compiles itself, or a
+    `fork()` there. The same goes for two event loops whose handlers wait for each other's compile.
+    """
+
+    def __init__(self) -> None:
+        self._lines = PerProcess(_Line)
         # A handler's own tasks inherit it, so that nesting is known from who asks, not from when.
         self._mine: ContextVar[_Running | None] = ContextVar("running_compile", default=None)
         self._depth: ContextVar[int] = ContextVar("compiles_around", default=0)
@@ -65,14 +78,14 @@ class CompileQueue:
             self._release()
 
     async def _acquire(self) -> _Running:
-        thread = threading.get_ident()
-        with self._guard:
-            if self._running is None and not self._waiting:
-                self._running = _Running(thread)
-                return self._running
+        thread, line = threading.get_ident(), self._lines.get()
+        with line.guard:
+            if line.running is None and not line.waiting:
+                line.running = _Running(thread)
+                return line.running
             place: Future[_Running] = Future()
-            self._waiting.append((place, thread))
-            holder = self._running
+            line.waiting.append((place, thread))
+            holder = line.running
         try:
             if not stepping():
                 return await asyncio.wrap_future(place)
@@ -87,21 +100,23 @@ class CompileQueue:
             raise
 
     def _give_up(self, place: Future[_Running]) -> None:
-        with self._guard:
-            waiting = [entry for entry in self._waiting if entry[0] is place]
+        line = self._lines.get()
+        with line.guard:
+            waiting = [entry for entry in line.waiting if entry[0] is place]
             if waiting:
-                self._waiting.remove(waiting[0])
+                line.waiting.remove(waiting[0])
                 return
             if place.cancelled():
                 return
         self._release()  # the turn came at the very moment of giving up: pass it on
 
     def _release(self) -> None:
-        with self._guard:
-            self._running = None
-            while self._waiting:
-                place, thread = self._waiting.popleft()
+        line = self._lines.get()
+        with line.guard:
+            line.running = None
+            while line.waiting:
+                place, thread = line.waiting.popleft()
                 if place.set_running_or_notify_cancel():
-                    self._running = _Running(thread)
-                    place.set_result(self._running)
+                    line.running = _Running(thread)
+                    place.set_result(line.running)
                     return

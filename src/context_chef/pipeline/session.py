@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import msgspec
@@ -14,6 +15,7 @@ from context_chef.ir.message import MessageLike
 from context_chef.ir.payload import Payload
 from context_chef.ir.rows import read_messages
 from context_chef.ir.transcript import Transcript
+from context_chef.persistence.forks import PerProcess
 from context_chef.pipeline.again import begun_again, last_request
 from context_chef.pipeline.compiler import run_stages
 from context_chef.pipeline.last_request import LastRequest
@@ -28,8 +30,7 @@ class Session:
 
     def __init__(self, parts: ChefParts, state: ChefState) -> None:
         self.state = state
-        self.changing = threading.RLock()
-        """Held while the state is read and replaced."""
+        self._locks = PerProcess(threading.RLock)
         self._parts = parts
         self._queue = CompileQueue()
         self._dropped: list[FoldDropped] = []
@@ -37,6 +38,11 @@ class Session:
         """How often the caller has changed what is known."""
         self.epoch = 0
         """How often a snapshot was restored."""
+
+    @property
+    def changing(self) -> AbstractContextManager[object]:
+        """Held while the state is read and replaced."""
+        return self._locks.get()
 
     # Setters
 
