@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
@@ -107,7 +108,7 @@ class SlotBoard:
     def use(self, slot: Slot[Any, Any] | str, handler: Handler) -> Callable[[], None]:
         """Take part from the next compile on. Answers the way off."""
         name = slot_name(slot)
-        if not callable(cast(Any, handler)):
+        if not callable(cast(Any, handler)) or not _takes_one(handler):
             raise SettingsError(
                 f"A handler of `{name}` is a function of its context, not {shown(handler)}."
             )
@@ -132,6 +133,19 @@ class SlotBoard:
 def name_of(handler: object) -> str:
     """What a handler is called in reports: the function's own name, or its type's."""
     return getattr(handler, "__qualname__", None) or type(handler).__qualname__
+
+
+def _takes_one(handler: Handler) -> bool:
+    """Whether the handler can be called with its context; yes where that cannot be told."""
+    try:
+        signature = inspect.signature(handler)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(None)
+    except TypeError:
+        return False
+    return True
 
 
 def slot_name(slot: Slot[Any, Any] | str) -> str:

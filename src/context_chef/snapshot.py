@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from context_chef.errors import InputError
+from context_chef.errors import InputError, shown
 from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
 from context_chef.ir.message import Message
 from context_chef.ir.transcript import Transcript
@@ -91,6 +91,10 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     @classmethod
     def from_json(cls, data: bytes | str) -> ChefSnapshot:
         """A snapshot from its JSON. Raises InputError naming the place of what cannot be read."""
+        given: Any = data  # callers are not all typed
+        if not isinstance(given, (str, bytes, bytearray)):
+            raise InputError(f"a stored snapshot is its JSON, not {shown(given)}.")
+        data = given.encode("utf-8", "replace") if isinstance(given, str) else bytes(given)
         try:
             snapshot = msgspec.json.decode(data, type=cls)
         except msgspec.DecodeError as error:

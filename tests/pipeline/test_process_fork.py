@@ -21,7 +21,12 @@ def wait(context):
 
 off = chef.use("before-adapt", wait)
 lock = chef._session.changing
-holder = threading.Thread(target=lambda: (lock.acquire(), chef.compile_sync(), lock.release()), daemon=True)
+
+def compile_holding():
+    with lock:
+        chef.compile_sync()
+
+holder = threading.Thread(target=compile_holding, daemon=True)
 holder.start()
 inside.wait(30)
 child = os.fork()

@@ -145,7 +145,7 @@ def outcome(chef: ContextChef, target: str, model: str | None) -> bytes | str:
         return str(error)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(config=configs, script=st.lists(steps, min_size=3, max_size=22))
 def test_three_compiles_of_the_same_inputs_are_the_same_bytes(
     config: dict[str, Any], script: list[tuple[str, int]]

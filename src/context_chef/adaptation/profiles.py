@@ -165,6 +165,12 @@ def read_profiles(profiles: Profiles) -> tuple[ModelProfile, ...]:
     `provider`. Raises SettingsError, naming the model and the field.
     """
     if not isinstance(profiles, Mapping):
+        if isinstance(profiles, str) or not isinstance(cast(Any, profiles), Iterable):
+            raise SettingsError(
+                f"`profiles` is a mapping by model id or a list of `ModelProfile`s, not "
+                f"{shown(profiles)}."
+            )
+        profiles = tuple(profiles)
         for profile in profiles:
             if not isinstance(profile, ModelProfile):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
                 raise SettingsError(f"`profiles` holds `ModelProfile`s, not {shown(profile)}.")
@@ -175,6 +181,11 @@ def read_profiles(profiles: Profiles) -> tuple[ModelProfile, ...]:
 def _read_profile(name: str, value: ModelProfile | Mapping[str, Any]) -> ModelProfile:
     if isinstance(value, ModelProfile):
         return value if value.name == name else value.with_changes(name=name, aliases=())
+    if not isinstance(cast(Any, name), str) or not isinstance(cast(Any, value), Mapping):
+        raise SettingsError(
+            f"`profiles` holds a `ModelProfile` or a mapping of its fields by model id, not "
+            f"{shown(value)} for {shown(name)}."
+        )
     changes = dict(value)
     like = changes.pop("like", None)
     base = _match(str(like or name), None, BUILTIN_PROFILES)

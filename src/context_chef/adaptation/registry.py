@@ -52,7 +52,7 @@ class AdapterRegistry:
 
     def unregister(self, name: str) -> None:
         """Take the adapter that answers to `name` away; the one it replaced is back."""
-        entries = self._entries.get(name)
+        entries = self._entries.get(name) if self.has(name) else None
         if entries:
             entries.pop()
             if not entries:
@@ -69,7 +69,7 @@ class AdapterRegistry:
 
     def get(self, name: str) -> Adapter:
         """The adapter of that target. Raises SettingsError naming the targets there are."""
-        entries = self._entries.get(name)
+        entries = self._entries.get(name) if self.has(name) else None
         if entries:
             return entries[-1].adapter
         known = ", ".join(f"`{known}`" for known in self._entries) or "(none)"
@@ -80,7 +80,7 @@ class AdapterRegistry:
 
     def has(self, name: str) -> bool:
         """Whether there is an adapter of that name."""
-        return name in self._entries
+        return isinstance(cast(Any, name), str) and name in self._entries
 
     def names(self) -> list[str]:
         """The target names in the order in which they were first registered."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -32,9 +32,16 @@ class PrunedTools(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """What kept each kept tool, by name, where it was a rule that did."""
 
 
+def checked_task(task: Any) -> str:
+    """The task itself. Raises ToolError for what is no text."""
+    if not isinstance(task, str):
+        raise ToolError(f"`task` says in words what is to be done; {shown(task)} is no text.")
+    return task
+
+
 def spoken_of(task: str) -> PruneRule:
     """Keeps what the task speaks of by name or tag, and what has no tags to go by."""
-    said = words(task)
+    said = words(checked_task(task))
 
     def judge(tool: ToolDefinition) -> tuple[float, str]:
         named = has_phrase(said, words(tool.name))
@@ -47,9 +54,16 @@ def spoken_of(task: str) -> PruneRule:
     return judge
 
 
+def is_list_of_texts(values: Any) -> bool:
+    """Whether these are texts, one after another."""
+    return isinstance(values, Collection) and all(
+        isinstance(value, str) for value in cast("Collection[object]", values)
+    )
+
+
 def listed(names: Sequence[str]) -> PruneRule:
     """Keeps the tools of these names, whatever their case."""
-    if isinstance(names, str):
+    if isinstance(names, (str, bytes)) or not is_list_of_texts(names):
         raise ToolError(f"`names` is a list of tool names, not {shown(names)}.")
     wanted = {fold_name(name) for name in names}
     return lambda tool: (0.0, "listed" if fold_name(tool.name) in wanted else "")

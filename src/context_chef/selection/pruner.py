@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -18,6 +18,7 @@ from context_chef.selection.gate import ToolVerdict, call_parts, judge_call
 from context_chef.selection.prune_rules import (
     PrunedTools,
     PruneStrategy,
+    is_list_of_texts,
     kept_tools,
     listed,
     spoken_of,
@@ -266,6 +267,8 @@ class Pruner:
         Their order stays that of registration, whatever the order of the result. Raises ToolError
         for a result that was made for other tools.
         """
+        if not isinstance(cast(Any, result), PrunedTools):
+            raise ToolError(f"`apply()` takes what pruning answered, not {shown(result)}.")
         known = {tool.name for tool in self._flat}
         names = frozenset(tool.name for tool in result.tools)
         for name in sorted(names - known):
@@ -285,6 +288,8 @@ class Pruner:
         """The tools of a toolkit, whatever the case of its name. Raises ToolError naming those
         there are.
         """
+        if not isinstance(cast(Any, name), str):
+            raise ToolError(f"A toolkit has a text for its name, not {shown(name)}.")
         return find_toolkit(self._toolkits, name).tools
 
     def is_toolkit_loader(self, call: Any) -> bool:
@@ -321,7 +326,7 @@ class Pruner:
 
     def set_blocked_tools(self, names: Sequence[str]) -> None:
         """The blocklist, in place of the one before. What entries may look like: `judge_call`."""
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        if isinstance(names, str) or not is_list_of_texts(names):
             raise ToolError(f"`names` is a list of tool names, not {shown(names)}.")
         self._blocked = tuple(names)
 

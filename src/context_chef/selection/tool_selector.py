@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 from context_chef.bridge import MaybeAwaitable, run_sync, settle
 from context_chef.errors import SettingsError, ToolError, shown
 from context_chef.ir.tools import ToolDefinition
-from context_chef.selection.prune_rules import PrunedTools
+from context_chef.selection.prune_rules import PrunedTools, checked_task
 from context_chef.selection.tool_definitions import ToolLike, read_definitions
 from context_chef.selection.words import terms
 
@@ -101,7 +101,9 @@ async def ranked(
         raise SettingsError(
             f"`k` is how many tools to keep, a whole number from 0, not {shown(k)}."
         )
-    scores = index.scores(task)
+    if embedder is not None and not callable(cast(Any, embedder)):
+        raise SettingsError(f"`embedder` is a function of a list of texts, not {shown(embedder)}.")
+    scores = index.scores(checked_task(task))
     if embedder is not None and tools:
         scores = _fused(scores, await _closeness(task, tools, embedder))
     order = sorted(range(len(tools)), key=lambda place: (-scores[place], place))
@@ -130,7 +132,13 @@ def tool_text(tool: ToolDefinition) -> str:
 
 
 def _vectors(answer: Any, count: int) -> list[list[float]]:
-    vectors = [[float(number) for number in vector] for vector in answer]
+    try:
+        vectors = [[float(number) for number in vector] for vector in answer]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ToolError(
+            f"`embedder` has to answer a list of numbers for each of its {count} texts, not "
+            f"{shown(answer)}."
+        ) from error
     sizes = {len(vector) for vector in vectors}
     finite = all(math.isfinite(number) for vector in vectors for number in vector)
     if len(vectors) != count or len(sizes) != 1 or not finite:

@@ -27,7 +27,7 @@ def configured(kind: type[T], value: T | Mapping[str, Any] | None, *, name: str)
     settings = cast(Mapping[str, Any], value)
     known = [field.name for field in dataclasses.fields(cast(Any, kind))]
     for setting in settings:
-        if setting not in known:
+        if not isinstance(cast(Any, setting), str) or setting not in known:
             raise SettingsError(
                 f"`{name}` has no setting {shown(setting)}. {nearest(setting, known)}"
             )

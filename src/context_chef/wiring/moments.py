@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
 from context_chef.errors import SettingsError, shown
+from context_chef.ir.text import clean_text
 from context_chef.persistence.memory import Memory
 from context_chef.persistence.memory_config import (
     MEMORY_NAMESPACE,
@@ -32,9 +33,12 @@ async def take_snapshot(
     wiring: Wiring, state: ChefState, label: str | None, include: Sequence[str]
 ) -> ChefSnapshot:
     """The state and the parts' own state as one value. What is not stored is read at once."""
+    if label is not None and not isinstance(cast(Any, label), str):
+        raise SettingsError(f"`label` is text, not {shown(label)}.")
+    included = _included(include)
     here = ChefSnapshot(
         created_at=wiring.now(),
-        label=label,
+        label=None if label is None else clean_text(label),
         system_prompt=state.system_prompt,
         transcript=state.transcript,
         dynamic_state=state.dynamic_state,
@@ -53,7 +57,7 @@ async def take_snapshot(
         cache_anchor_before=state.cache_anchor_before,
         last_request=_last_request(state),
     )
-    stores = {ns: await read_whole(wiring.namespace(ns)) for ns in _included(include)}
+    stores = {ns: await read_whole(wiring.namespace(ns)) for ns in included}
     return msgspec.structs.replace(here, memory=await _memory_now(wiring), stores=stores)
 
 
@@ -171,7 +175,11 @@ async def _restore_memory(memory: Memory, remembered: MemorySnapshot) -> None:
 
 
 def _included(names: Sequence[str]) -> list[str]:
-    if isinstance(names, str):
+    if (
+        isinstance(names, (str, bytes))
+        or not isinstance(cast(Any, names), Iterable)
+        or not all(isinstance(cast(Any, name), str) for name in names)
+    ):
         raise SettingsError(f"`include` is a list of namespaces, not {shown(names)}.")
     for name in names:
         if name == MEMORY_NAMESPACE:

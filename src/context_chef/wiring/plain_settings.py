@@ -45,6 +45,9 @@ def settings_of_file(
     if not isinstance(settings, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # comes from a file
         raise SettingsError(f"settings are a mapping of names to values, not {shown(settings)}.")
     options = dict(settings)
+    for name in options:
+        if not isinstance(cast(Any, name), str):
+            raise SettingsError(f"a setting has a text for its name, not {shown(name)}.")
     if isinstance(options.get("store"), (str, os.PathLike)):
         options["store"] = _store_at(options["store"], "store")
     for section in ("memory", "vfs"):
