@@ -34,7 +34,7 @@ from context_chef.selection.compacted import (
     since_compaction,
 )
 from context_chef.selection.fit import AROUND_HISTORY
-from context_chef.selection.janitor import JanitorTurn
+from context_chef.selection.janitor_turn import JanitorTurn
 from context_chef.selection.pass_fit import Standing
 from context_chef.selection.server import find_server
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow

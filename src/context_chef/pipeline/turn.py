@@ -25,7 +25,8 @@ from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.tail import TailParts
 from context_chef.prompts.vocabulary import Vocabulary
-from context_chef.selection.janitor import Janitor, JanitorTurn
+from context_chef.selection.janitor import Janitor
+from context_chef.selection.janitor_turn import JanitorTurn
 from context_chef.selection.learnt import Sent
 from context_chef.slots import SlotBoard
 

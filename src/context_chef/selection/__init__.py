@@ -25,7 +25,7 @@ from context_chef.selection.durable import (
 from context_chef.selection.exact import ExactTokenizer, exact_tokenizer
 from context_chef.selection.flatten import flatten_for_compression
 from context_chef.selection.gate import ToolVerdict
-from context_chef.selection.janitor import Janitor, JanitorState, JanitorTurn
+from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import (
     CompressionModel,
     CompressionOptions,
@@ -34,6 +34,8 @@ from context_chef.selection.janitor_config import (
     OverflowConfig,
     validate_handoff_config,
 )
+from context_chef.selection.janitor_state import JanitorState
+from context_chef.selection.janitor_turn import JanitorTurn
 from context_chef.selection.media_cost import image_tokens, media_tokens
 from context_chef.selection.overflow_pass import BeforeCompress, CompressDetails
 from context_chef.selection.pool import (

@@ -6,7 +6,6 @@ its `publish()` is called, which the pipeline does when the compile succeeded.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
@@ -17,7 +16,7 @@ from context_chef.bridge import run_sync
 from context_chef.errors import SettingsError
 from context_chef.events import Event
 from context_chef.ir.blocks import Provider
-from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import as_messages
@@ -27,7 +26,6 @@ from context_chef.prompts.handoff import render_handoff_notice
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
 from context_chef.selection import strategy as abilities
 from context_chef.selection.breaker import Breaker
-from context_chef.selection.chain import WORKING
 from context_chef.selection.clearing import ClearTarget, compact_messages
 from context_chef.selection.counting import (
     Counter,
@@ -40,7 +38,15 @@ from context_chef.selection.janitor_config import (
     JanitorConfig,
     OverflowConfig,
 )
-from context_chef.selection.learnt import Learnt, Sent, lesson_of
+from context_chef.selection.janitor_state import (
+    JanitorState,
+    anchor_doc,
+    reader,
+    snapshot_of,
+    state_from,
+)
+from context_chef.selection.janitor_turn import JanitorTurn
+from context_chef.selection.learnt import Sent, lesson_of
 from context_chef.selection.overflow_errors import read_overflow_error
 from context_chef.selection.overflow_pass import OverflowPass, PassParts
 from context_chef.selection.pass_fit import Standing
@@ -48,116 +54,13 @@ from context_chef.selection.resolve import VFS_NEEDS_CHEF, resolve_overflow_stra
 from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 from context_chef.selection.trigger import Gauge, check_usage
 from context_chef.selection.warning_log import log_of
+from context_chef.selection.window_ids import opaque_window_id
 
 Emit = Callable[[Event], Awaitable[object]]
 M = TypeVar("M", bound=MessageLike)
 
 _PAID_ANSWERS: Final = 256
 _UNTOLD: Final = 8
-
-
-class JanitorState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a janitor knows between compiles, its strategy's own state left aside."""
-
-    lineage: WindowLineage
-    reported: float | None = None
-    """The provider's figure for the last request, until a verdict takes it."""
-    skip_next: bool = False
-    """The next evaluation is skipped (only where the caller keeps the history)."""
-    breaker: Breaker = Breaker()
-    factor: float = 1.0
-    """What our counts are multiplied by, from reported usage and refusals."""
-    sent: Sent | None = None
-    """The last request as we counted it, for a report or a refusal to be compared with."""
-    learnt: Learnt = Learnt()
-    """What refusals taught."""
-
-
-class JanitorTurn:
-    """One pass, not published yet.
-
-    `result` is what the strategy left, `lineage` the windows as they will be.
-    """
-
-    def __init__(self, janitor: Janitor, done: OverflowPass, generation: int) -> None:
-        self._janitor = janitor
-        self._pass = done
-        self._generation = generation
-        self.result: OverflowResult = done.result
-
-    @property
-    def lineage(self) -> WindowLineage:
-        """The lineage after `publish()`."""
-        return self._pass.lineage
-
-    def read_budget(self, history: Sequence[Message], *, overhead: float = 0) -> Budget:
-        """A reading as it will be after `publish()`: a report that this pass used up is gone."""
-        state = self._janitor.state
-        reported = None if self._pass.consumed_report else state.reported
-        return self._janitor.gauge.read(
-            history,
-            overhead=overhead,
-            reported=reported,
-            factor=self._pass.factor,
-            learnt=state.learnt,
-        )
-
-    @property
-    def factor(self) -> float:
-        """What counts are multiplied by to compare them with the limit."""
-        return self._pass.factor
-
-    def uri_of(self, message: Message) -> str | None:
-        """Where a message that left in this pass is stored in full."""
-        return self._pass.uris.get(id(message), self.result.archive_uri)
-
-    def fate_of(self, message: Message) -> str | None:
-        """`shortened` or `dropped`, for a message that did not fit the window whatever was done."""
-        return self._pass.fates.get(id(message))
-
-    @property
-    def landed(self) -> OverflowResult:
-        """The result as the strategy left it, before it was made to fit."""
-        return self._pass.landed
-
-    @property
-    def worked(self) -> bool:
-        """Whether the strategy changed something, the mere fitting left aside."""
-        return self._pass.strategy_result is not None
-
-    @property
-    def at_work(self) -> bool:
-        """Whether the strategy works on, and its answer comes later."""
-        return self._pass.landed.reason in WORKING
-
-    @property
-    def may_try_again(self) -> bool:
-        """Whether the strategy failed, and has not failed too often in a row."""
-        return self._pass.failed and not self._janitor.breaker_after(self._pass).open
-
-    @property
-    def stands(self) -> bool:
-        """Whether the emergency cut of an earlier pass is what is sent."""
-        return self._pass.stands
-
-    @property
-    def provisional(self) -> bool:
-        """Whether history was cut only until the strategy has done its work."""
-        return self._pass.provisional
-
-    def take_notes(self) -> tuple[list[Diagnostic], list[Repair]]:
-        """What the pass has to tell, each once."""
-        return self._pass.notes.take()
-
-    async def refit(self, overhead: float) -> OverflowResult:
-        """Fit the result with what really stands around the history. Raises WindowFullError."""
-        await self._pass.refit(overhead)
-        self.result = self._pass.result
-        return self.result
-
-    def publish(self) -> None:
-        """Make the pass count. Nothing happens when the janitor was reset or restored meanwhile."""
-        self._janitor.publish(self._pass, self._generation)
 
 
 class Janitor:
@@ -470,9 +373,9 @@ class Janitor:
 
     # State
 
-    def get_anchor_doc(self) -> str | None:
+    def getanchor_doc(self) -> str | None:
         """The newest anchored document, wherever in the strategy it is kept."""
-        return _anchor_doc(abilities.snapshot(self.strategy))
+        return anchor_doc(abilities.snapshot(self.strategy))
 
     def reset(self) -> None:
         """A new lineage, and everything else forgotten."""
@@ -482,60 +385,15 @@ class Janitor:
     def snapshot_state(self) -> dict[str, Any]:
         """JSON-like state, the strategy's own included."""
         state, strategy = self.state, abilities.snapshot(self.strategy)
-        snapshot: dict[str, Any] = {
-            "external_token_usage": state.reported,
-            "suppress_next_compression": state.skip_next,
-            "consecutive_failures": state.breaker.failures,
-            "anchor_doc": _anchor_doc(strategy),
-            "window": msgspec.to_builtins(state.lineage),
-        }
-        if strategy is not None:
-            snapshot["strategy"] = strategy
-        if state.breaker.opened_at is not None:
-            snapshot["breaker_opened_at"] = state.breaker.opened_at
-        if state.factor != 1.0:
-            snapshot["calibration"] = state.factor
-        if state.learnt != Learnt():
-            snapshot["learnt"] = {
-                # As JSON read back has it, so that the bytes are the same.
-                name: float(value) if type(value) is int else value
-                for name, value in msgspec.to_builtins(state.learnt).items()
-            }
-        if state.sent is not None:
-            snapshot["counted"] = state.sent.tokens
+        snapshot = snapshot_of(state, strategy)
         if paid := {key: answer for key, answer in self._paid.items() if isinstance(answer, str)}:
             snapshot["paid"] = paid  # calls that are under way are no data
         return snapshot
 
     def restore_state(self, snapshot: Mapping[str, Any]) -> None:
         """Take a snapshot back. What it lacks begins anew; camelCase names are read as well."""
-
-        def read(name: str) -> Any:
-            head, *rest = name.split("_")
-            return snapshot.get(name, snapshot.get(head + "".join(map(str.title, rest))))
-
-        window = read("window")
-        lineage = (
-            msgspec.convert(window, WindowLineage)
-            if isinstance(window, Mapping)
-            else WindowLineage.begin(self._new_window_id())
-        )
-        opened_at = read("breaker_opened_at")
-        failures = int(read("consecutive_failures") or 0)
-        self._start_over(
-            JanitorState(
-                lineage=lineage,
-                reported=read("external_token_usage"),
-                skip_next=bool(read("suppress_next_compression")),
-                breaker=Breaker(
-                    failures=failures,
-                    opened_at=opened_at if opened_at is not None or failures < 3 else self._clock(),
-                ),
-                factor=float(read("calibration") or 1.0),
-                learnt=msgspec.convert(read("learnt") or {}, Learnt),
-                sent=None if (counted := read("counted")) is None else Sent(tokens=counted),
-            )
-        )
+        read = reader(snapshot)
+        self._start_over(state_from(snapshot, new_window_id=self._new_window_id, clock=self._clock))
         self._paid.update(msgspec.convert(thaw(read("paid") or {}), dict[str, str]))
         strategy = read("strategy")
         if strategy is None and read("anchor_doc") is not None:
@@ -650,34 +508,9 @@ class _Runner:
         return _Runner(self._janitor, between=True)
 
 
-def opaque_window_id() -> str:
-    """A fresh window id: time and randomness in base 36."""
-    stamp = _base36(time.time_ns() // 1_000_000)
-    return f"w_{stamp}{_base36(int.from_bytes(os.urandom(4), 'big')).rjust(6, '0')[-6:]}"
-
-
-def _base36(number: int) -> str:
-    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
-    text = ""
-    while number:
-        number, digit = divmod(number, 36)
-        text = digits[digit] + text
-    return text or "0"
-
-
 def _counter(config: JanitorConfig, provider: Provider | None) -> Counter:
     if config.tokenizer is None and config.estimate is not None:
         return EstimateCounter(config.estimate)
     if config.tokenizer is not None and config.estimate is not None:
         raise SettingsError("`tokenizer` and `estimate` exclude each other; give one of them.")
     return resolve_tokenizer(config.tokenizer, provider=provider)
-
-
-def _anchor_doc(state: Any) -> str | None:
-    if isinstance(state, Mapping):
-        document = cast(Mapping[str, Any], state).get("anchor_doc")
-        return document if isinstance(document, str) else None
-    if isinstance(state, (list, tuple)):
-        found = (_anchor_doc(item) for item in cast(Sequence[Any], state))
-        return next((document for document in found if document is not None), None)
-    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -24,15 +24,13 @@ from context_chef.selection.chain import WORKING
 from context_chef.selection.counting import Counter
 from context_chef.selection.fit import Fitted, refusal
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
+from context_chef.selection.janitor_state import JanitorState
 from context_chef.selection.mend import mended, read_answer
 from context_chef.selection.pass_fit import Standing, WindowFit
 from context_chef.selection.pass_notes import PassNotes
 from context_chef.selection.strategy import Logger, OverflowStrategy
 from context_chef.selection.summary_message import render_summary_message
 from context_chef.selection.trigger import Gauge
-
-if TYPE_CHECKING:  # the janitor's state is its own file's business; here it is only read
-    from context_chef.selection.janitor import JanitorState
 
 
 class BeforeCompress(msgspec.Struct, frozen=True, kw_only=True):
