@@ -373,7 +373,7 @@ class Janitor:
 
     # State
 
-    def getanchor_doc(self) -> str | None:
+    def get_anchor_doc(self) -> str | None:
         """The newest anchored document, wherever in the strategy it is kept."""
         return anchor_doc(abilities.snapshot(self.strategy))
 
