@@ -7,11 +7,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.replay.sessions import chat, write
 
 from context_chef import ContextChef
 from context_chef.cli import main
 from context_chef.replay import ReplayResult
-from tests.replay.sessions import chat, write
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "agent_session.jsonl"
 
