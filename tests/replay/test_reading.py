@@ -146,9 +146,12 @@ def test_a_claude_code_log_joins_the_parts_of_an_answer_and_keeps_parallel_resul
         said("user", "Fix it"),
         said("assistant", "Reading.", id="m1", model="claude-sonnet-4-5", usage=usage),
         said("assistant", use("t1"), id="m1", model="claude-sonnet-4-5", usage=usage),
-        said("assistant", use("t2"), id="m1", model="claude-sonnet-4-5", usage=usage),
         {**said("user", result("t1", "one")), "parentUuid": "u3"},
-        {**said("user", result("t2", "two")), "parentUuid": "u4"},
+        {
+            **said("assistant", use("t2"), id="m1", model="claude-sonnet-4-5", usage=usage),
+            "parentUuid": "u3",
+        },
+        {**said("user", result("t2", "two")), "parentUuid": "u5"},
         said("assistant", "Done", id="m2", model="claude-sonnet-4-5", usage=usage),
         said("assistant", "API Error", id="m3", model="<synthetic>"),
     )

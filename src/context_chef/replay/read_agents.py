@@ -139,7 +139,7 @@ def _claude_code_messages(
 ) -> tuple[list[_Said], int]:
     said: list[_Said] = []
     compactions = 0
-    last_id: Any = None
+    answers: dict[str, int] = {}
     for at in chain:
         row = rows[at]
         if row.get("isCompactSummary"):
@@ -156,11 +156,14 @@ def _claude_code_messages(
         if not content:
             continue
         id = message.get("id")
-        if row["type"] == "assistant" and id is not None and id == last_id:
-            said[-1].message["content"].extend(content)  # one answer, written in parts
-            said[-1] = said[-1]._replace(usage=message.get("usage") or said[-1].usage)
-            continue
-        last_id = id if row["type"] == "assistant" else None
+        if row["type"] == "assistant" and isinstance(id, str):
+            if id in answers:
+                # One answer, written in parts; results of its first calls may stand in between.
+                begun = said[answers[id]]
+                begun.message["content"].extend(content)
+                said[answers[id]] = begun._replace(usage=message.get("usage") or begun.usage)
+                continue
+            answers[id] = len(said)
         said.append(
             _Said(
                 {"role": row["type"], "content": list(content)},
