@@ -14,6 +14,7 @@ from context_chef.adaptation.wire_rules import Fault, WireRule, all_rules
 from context_chef.adaptation.wire_rules.checking import check_payload, check_sequence
 from context_chef.cli.compiling import TARGETS, CommandError
 from context_chef.cli.terminal import console, show_table
+from context_chef.errors import shown
 
 _DESCRIPTION = """\
 Hold a finished request to the rules of its provider, and list what would be refused: where, by
@@ -110,7 +111,7 @@ def _asked(options: argparse.Namespace) -> _Asked:
     if target is None:
         raise CommandError(f"{where} does not say who it is for; add --target {'|'.join(TARGETS)}.")
     if target not in TARGETS:
-        raise CommandError(f"{where} is for {target!r}; give --target {'|'.join(TARGETS)}.")
+        raise CommandError(f"{where} is for {shown(target)}; give --target {'|'.join(TARGETS)}.")
     session = isinstance(data, list)
     rows = cast("list[Any]", data if session else [data])
     if not rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 from context_chef.cli.compiling import CommandError
 from context_chef.cli.replaying import Commands, add_session_arguments, table
 from context_chef.cli.terminal import console, counting
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.replay import ReplayOptions, as_toml, read_all
 from context_chef.replay.curve import svg, text
 from context_chef.replay.telling import money, percent
@@ -121,7 +121,7 @@ def _share(given: str) -> float:
         return float(bare[:-1]) / 100 if bare.endswith("%") else float(bare)
     except ValueError:
         raise SettingsError(
-            f"`--min-retention` is a share such as 0.6 or 60%, not {given!r}."
+            f"`--min-retention` is a share such as 0.6 or 60%, not {shown(given)}."
         ) from None
 
 

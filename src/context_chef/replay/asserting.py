@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, MutableMapping, Seque
 from pathlib import Path
 from typing import Any, Self
 
-from context_chef.errors import SettingsError
+from context_chef.errors import SettingsError, shown
 from context_chef.replay.configuration import (
     ReplayConfiguration,
     configuration,
@@ -57,7 +57,7 @@ class Replayed:
         self.assert_complete()
         if not self.figures.priced:
             raise AssertionError(
-                f"no price is known for {self.figures.model!r}; give `prices=` to the replay."
+                f"no price is known for {shown(self.figures.model)}; give `prices=` to the replay."
             )
         if self.cost > at_most:
             raise AssertionError(

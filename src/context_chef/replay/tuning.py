@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from context_chef.errors import SettingsError, nearest
+from context_chef.errors import SettingsError, nearest, shown
 from context_chef.replay.configuration import (
     ReplayConfiguration,
     configuration,
@@ -138,11 +138,11 @@ def tune(
     figure, and for `max_cost` where no price is known.
     """
     if measure not in MEASURES:
-        raise SettingsError(f"`measure` cannot be {measure!r}. {nearest(measure, MEASURES)}")
+        raise SettingsError(f"`measure` cannot be {shown(measure)}. {nearest(measure, MEASURES)}")
     if min_retention is not None and not 0 <= min_retention <= 1:
-        raise SettingsError(f"`min_retention` is a share from 0 to 1, not {min_retention!r}.")
+        raise SettingsError(f"`min_retention` is a share from 0 to 1, not {shown(min_retention)}.")
     if max_cost is not None and not max_cost > 0:
-        raise SettingsError(f"`max_cost` is an amount above 0, not {max_cost!r}.")
+        raise SettingsError(f"`max_cost` is an amount above 0, not {shown(max_cost)}.")
     result = play_all(sessions, configurations, options=options, jobs=jobs, progress=progress)
     figures = by_configuration(result)
     priced = all(each.priced for each in figures)
