@@ -81,6 +81,7 @@ def test_bodies_from_a_disk_are_compared_by_their_places() -> None:
         ("Time: 09:15", "Time: 09:16"),
         ("Now 1764490000, go.", "Now 1764490060, go."),
         ("Nov 30, 2026", "Dec 1, 2026"),
+        ("Today is Wednesday.", "Today is Thursday."),
     ],
 )
 def test_a_clock_in_the_prompt_is_called_one(before: str, after: str) -> None:

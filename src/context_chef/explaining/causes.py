@@ -108,7 +108,7 @@ _CLOCK: Final = re.compile(
     r"(?:Z|[+-]\d{2}:?\d{2})?"
     r"|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
     r"|\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:\s?[AaPp][Mm])?"
-    r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\s"
+    r"|\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\b"
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s\d{1,2}(?:,?\s\d{4})?"
     r"|\d{1,2}\.?\s(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*(?:\s\d{4})?"
     r"|\b1\d{9}(?:\d{3})?\b"
