@@ -26,6 +26,7 @@ from context_chef.ir.blocks import Provider
 Count: TypeAlias = Callable[[str], int]
 
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
+_ENCODE: Final = msgspec.json.Encoder().encode
 _THINKING: Final = ("thinking", "redacted_thinking")
 
 
@@ -168,7 +169,8 @@ class PromptReader:
         words = tool_prompt_tokens(target, profile.name if profile else None)
         about = PromptBlock("", _digest("about tools", ""), "", words, setting=True)
         self._about_tools = Unit("tools", (about,))
-        self._known: dict[tuple[str, bytes], tuple[PromptBlock, ...]] = {}
+        self._settings: dict[tuple[str, bytes], tuple[PromptBlock, ...]] = {}
+        self._read_before: dict[tuple[str, Split], dict[bytes, tuple[PromptBlock, ...]]] = {}
 
     def read(self, body: Mapping[str, Any], *, after: Prompt | None = None) -> Prompt:
         """The body in the order of the cache."""
@@ -277,18 +279,21 @@ class PromptReader:
 
     def _setting(self, path: str, value: Any) -> Unit:
         key = (path, _encoded(value))
-        blocks = self._known.get(key)
+        blocks = self._settings.get(key)
         if blocks is None:
             digest = _digest("setting " + path, value)
-            blocks = self._known[key] = (PromptBlock("", digest, "", 0, setting=True),)
+            blocks = self._settings[key] = (PromptBlock("", digest, "", 0, setting=True),)
         return Unit(path, blocks)
 
     def _unit(self, path: str, kind: str, value: Any, split: Split) -> Unit:
-        encoded = blake2b(_encoded(value), digest_size=16).digest()
-        key = (f"{kind} {split.__name__}", encoded)
-        blocks = self._known.get(key)
+        known = self._read_before.get((kind, split))
+        if known is None:
+            known = self._read_before[kind, split] = {}
+        # By its bytes: the caller may have changed the same object since it was read.
+        encoded = _encoded(value)
+        blocks = known.get(encoded)
         if blocks is None:
-            blocks = self._known[key] = tuple(self._block(kind, piece) for piece in split(value))
+            blocks = known[encoded] = tuple(self._block(kind, piece) for piece in split(value))
         return Unit(path, blocks)
 
     def _block(self, kind: str, piece: Piece) -> PromptBlock:
@@ -392,9 +397,9 @@ def by_part(value: Any) -> Iterator[Piece]:
 
 def _encoded(value: Any) -> bytes:
     try:
-        return msgspec.json.encode(value)
+        return _ENCODE(value)
     except (TypeError, ValueError, UnicodeError):
-        return msgspec.json.encode(plain(value))
+        return _ENCODE(plain(value))
 
 
 def _digest(kind: str, value: Any) -> bytes:
