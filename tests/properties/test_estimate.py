@@ -46,6 +46,14 @@ def test_no_mixture_is_counted_too_low(seed: int, kinds: list[str]) -> None:
     assert estimate(text) >= EXACT.count(text)
 
 
+@pytest.mark.parametrize("letter", "adqxAGXZé")
+@pytest.mark.parametrize("length", [65, 81, 500, 5_001])
+def test_a_long_run_of_one_letter_is_counted_as_such(letter: str, length: int) -> None:
+    exact = EXACT.count(letter * length)
+
+    assert exact <= estimate(letter * length) <= 2.3 * exact + 2
+
+
 @needs_data
 def test_texts_of_recorded_sessions_are_counted_neither_too_low_nor_a_third_too_high() -> None:
     wrong: list[tuple[str, float]] = []

@@ -192,6 +192,8 @@ def _word(word: str, lead: str, known: _Known) -> tuple[float, int]:
     length = len(word)
     if length <= 2:
         return (1.45 if lead == "." else 1.112), 0
+    if length > _LONGEST_WORD and word == word[0] * length:
+        return 1.45 + length * _run_rate(word[0]), 0  # filling: no language, and no names either
     lowered = word.lower()
     if word.isupper():
         if lowered in known.words:
@@ -204,6 +206,13 @@ def _word(word: str, lead: str, known: _Known) -> tuple[float, int]:
     segments, unknown = _segments(lowered, known.words)
     cost = _OTHER_WORD[lead] + 0.7 * (segments - 1)
     return cost + (1.6 if not lead and word != lowered else 0), unknown
+
+
+def _run_rate(letter: str) -> float:
+    """Tokens for each letter in a long run of it: which runs have tokens differs by letter."""
+    if letter in "afloxAFX":
+        return 1 / 8
+    return 1 / 4 if letter in "bcdehikmrsvyBCEILMOY" else 1 / 2
 
 
 def _segments(word: str, words: frozenset[str]) -> tuple[float, int]:
