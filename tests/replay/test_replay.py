@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
+import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -200,7 +203,6 @@ def test_configurations_come_out_of_a_file_and_go_back_into_one(tmp_path: Path) 
     again = read_configurations(out)[0].for_session(session)
     assert again.settings == one.for_session(session).settings
     assert (again.target, again.model, again.window) == ("anthropic", "claude-sonnet-4-5", 9_000)
-    import tomllib
 
     assert ContextChef.from_settings(tomllib.loads(out.read_text("utf-8")))
 
@@ -232,6 +234,31 @@ def test_a_real_model_needs_a_key(
 
     with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
         replay(session, ["reset"], options=ReplayOptions(summarizer="openai:gpt-4.1"))
+
+
+def test_a_real_model_is_asked_where_one_is_named(
+    session: RecordedSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def create(**arguments: Any) -> dict[str, Any]:
+        asked.append(arguments)
+        answer = {"role": "assistant", "content": "<summary>WRITTEN BY A MODEL</summary>"}
+        return {"choices": [{"message": answer, "finish_reason": "stop"}]}
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    monkeypatch.setitem(sys.modules, "openai", SimpleNamespace(AsyncOpenAI=lambda: client))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    options = ReplayOptions(summarizer="openai:gpt-4.1-mini")
+
+    result = replay(session, [configuration("summarize", window=4_000)], options=options)
+
+    assert {arguments["model"] for arguments in asked} == {"gpt-4.1-mini"}
+    assert "gpt-4.1-mini" in result.summarizer
+    run = result.sessions[0].runs[0]
+    shown = "".join(result.sessions[0].texts[at].text for at in run.spans(15))
+    assert "WRITTEN BY A MODEL" in shown
+    assert run.totals.summarizer_calls == len(asked)
 
 
 def test_the_body_that_is_judged_is_the_one_that_would_be_sent(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def svg(tuning: Tuning) -> str:
     trials = [trial for trial in tuning.trials if trial.usable]
     scale = _Scale(trials)
     front = {trial.info.name for trial in tuning.front}
-    best = [trial.info.name for trial in tuning.best[:_LABELLED]]
+    best = tuning.best[:_LABELLED]
+    height = _HEIGHT + 16 + 20 * len(best)
 
     def x(cost: float) -> float:
         return round(_LEFT + scale.x(cost) * (_WIDTH - _LEFT - _RIGHT), 1)
@@ -54,11 +55,11 @@ def svg(tuning: Tuning) -> str:
         return round(_HEIGHT - _BOTTOM - scale.y(retention) * (_HEIGHT - _TOP - _BOTTOM), 1)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
         'aria-labelledby="title desc" font-family="system-ui, sans-serif" font-size="13">',
         '<title id="title">Cost and what is kept, by settings</title>',
         f'<desc id="desc">{escape(_described(tuning))}</desc>',
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
         f'<text x="{_LEFT}" y="28" font-size="17" fill="#1c2733">What it costs, and what is '
         "kept</text>",
         f'<text x="{_LEFT}" y="46" fill="#51606e">Each point is one configuration; the line joins '
@@ -81,16 +82,20 @@ def svg(tuning: Tuning) -> str:
         name = trial.info.name
         colour = "#0b6e99" if name in front else "#b7c1ca"
         parts.append(
-            f'<circle cx="{x(trial.cost)}" cy="{y(trial.retention)}" '
-            f'r="{6 if name in best else 4}" fill="{colour}"><title>{escape(name)}: '
-            f"{_amount(trial.cost, tuning)}, {percent(trial.retention)}</title></circle>"
+            f'<circle cx="{x(trial.cost)}" cy="{y(trial.retention)}" r="4" fill="{colour}">'
+            f"<title>{escape(_said(trial, tuning))}</title></circle>"
         )
-    for place, trial in enumerate(tuning.best[:_LABELLED], 1):
-        right = scale.x(trial.cost) > 0.6
+    for place, trial in reversed(list(enumerate(best, 1))):
         parts.append(
-            f'<text x="{x(trial.cost) + (-10 if right else 10)}" y="{y(trial.retention) - 9}" '
-            f'text-anchor="{"end" if right else "start"}" fill="#1c2733">{place}. '
-            f"{escape(trial.info.name)}</text>"
+            f'<circle cx="{x(trial.cost)}" cy="{y(trial.retention)}" r="9" fill="#b3470b" '
+            f'stroke="#ffffff"><title>{escape(_said(trial, tuning))}</title></circle>'
+            f'<text x="{x(trial.cost)}" y="{y(trial.retention) + 4}" text-anchor="middle" '
+            f'font-size="11" font-weight="600" fill="#ffffff">{place}</text>'
+        )
+    for place, trial in enumerate(best, 1):
+        parts.append(
+            f'<text x="{_LEFT}" y="{_HEIGHT + 2 + place * 20}" fill="#1c2733">{place}. '
+            f"{escape(_said(trial, tuning))}</text>"
         )
     parts.append(
         f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 16}" text-anchor="middle" fill="#1c2733">'
@@ -130,6 +135,10 @@ def text(tuning: Tuning) -> str:
     return "\n".join(lines)
 
 
+def _said(trial: Trial, tuning: Tuning) -> str:
+    return f"{trial.info.name}: {_amount(trial.cost, tuning)}, {percent(trial.retention)} kept"
+
+
 def _cost_said(tuning: Tuning) -> str:
     return "cost of all sessions, US$" if tuning.priced else "tokens sent (no price is known)"
 
@@ -139,8 +148,5 @@ def _amount(cost: float, tuning: Tuning) -> str:
 
 
 def _described(tuning: Tuning) -> str:
-    said = [
-        f"{trial.info.name}: {_amount(trial.cost, tuning)}, {percent(trial.retention)} kept"
-        for trial in tuning.front
-    ]
-    return "The configurations that no other beats. " + "; ".join(said) + "."
+    said = "; ".join(_said(trial, tuning) for trial in tuning.front)
+    return f"The configurations that no other beats. {said}."

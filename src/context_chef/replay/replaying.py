@@ -6,8 +6,10 @@ import asyncio
 import multiprocessing
 import os
 import pickle
+import signal
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -235,6 +237,7 @@ def _in_processes(
     order = sorted(range(len(units)), key=lambda n: (-len(sessions[units[n][0]].requests), n))
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(counter,))
     futures: dict[int, Future[bytes]] = {}
+    others = set(multiprocessing.active_children())
     try:
         for number in order:
             at, one = units[number]
@@ -246,6 +249,14 @@ def _in_processes(
                 future.result()
             if progress is not None:
                 progress(min(counter.value, total), total)
+    except BrokenProcessPool as error:
+        raise ContextChefError(
+            "A process of the replay died, perhaps for want of memory; use fewer (`jobs=1`)."
+        ) from error
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()  # nobody waits for what they were at
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     decoder = msgspec.msgpack.Decoder(tuple[Run, tuple[SpanText, ...]])
@@ -260,6 +271,7 @@ _held: dict[int, tuple[RecordedSession, FactBook]] = {}
 def _begin(counter: Any) -> None:
     global _counter
     _counter = counter
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends us
 
 
 def _work(at: int, pickled: bytes, one: ReplayConfiguration, options: ReplayOptions) -> bytes:
