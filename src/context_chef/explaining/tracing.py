@@ -219,9 +219,10 @@ def _fill(
         after = _next_told(found, index, numbers)
         fitting = [n for n in waiting if last - 1 <= n and (after is None or n < after)]
         if not fitting:
-            neighbour = pieces[last] if last >= 0 else None
-            if neighbour is not None and not block.text and not block.tokens:
-                found[index] = [Stretch(0, 0, neighbour)]
+            # What a writer adds to a message belongs to what it was added to.
+            nearest = last if last >= 0 else after
+            if nearest is not None and pieces:
+                found[index] = [Stretch(0, len(block.text), pieces[nearest])]
             continue
         number = fitting[0]
         waiting.remove(number)

@@ -410,6 +410,9 @@ def _forgotten(turn: CompileTurn) -> Iterator[Span]:
     for key in memory.passed_over_keys:
         said = "memory: the selector or the limit left it out"
         yield _out(f"memory:{key}", said, uri=f"context://memory/{key}")
+    for failure in memory.failures:
+        key = "" if failure.key is None else f":{failure.key}"
+        yield _out(f"memory{key}", f"memory: {failure.reason}")
     for key in memory.expired_keys:
         yield _out(f"memory:{key}", "memory: it outlived its time")
 
