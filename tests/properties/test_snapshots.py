@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from context_chef import (
@@ -171,6 +171,7 @@ def play(chef: ContextChef, steps: list[tuple[str, Any]]) -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(sessions())
+@example([("skill", ("10", "0")), ("compile", "anthropic")])  # restored with its words alone
 def test_a_restored_session_gives_the_same_bytes_in_a_fresh_process(
     worker: Worker, steps: list[tuple[str, Any]]
 ) -> None:

@@ -34,10 +34,19 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether both ask for the same request. An adapter is the same only as itself."""
         one, two = self.target, other.target
         named = isinstance(one, str) and isinstance(two, str)
-        return (one == two if named else one is two) and all(
-            getattr(self, name) == getattr(other, name)
-            for name in ("model", "tools", "toolkit_directory", "skill")
+        return (
+            (one == two if named else one is two)
+            and _shown(self.skill) == _shown(other.skill)
+            and all(
+                getattr(self, name) == getattr(other, name)
+                for name in ("model", "tools", "toolkit_directory")
+            )
         )
+
+
+def _shown(skill: Skill | None) -> tuple[str, str] | None:
+    """What a request has of a skill. A restored one may have nothing else."""
+    return None if skill is None else (skill.name, skill.instructions)
 
 
 class LastRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
