@@ -282,3 +282,14 @@ def test_a_bill_is_plain_data() -> None:
     assert row["requests"][1]["bust"] == {"tokens": 3_003, "cause": "expired"}
     assert "requests" not in bill.to_dict(requests=False)
     assert PriceTable.default().of("us.anthropic.claude-sonnet-4-5-20250929-v1:0") is not None
+
+
+def test_what_stands_before_an_hour_long_mark_is_written_for_an_hour_and_the_rest_shorter() -> None:
+    body = claude(LONG, SHORT, MORE)
+    body["messages"][0]["content"][0]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
+
+    [request] = billed(SentRequest(body=body)).requests
+
+    assert dict(request.written) == {"1h": 3_003, "5m": 306}
+    assert request.money is not None
+    assert request.money.write == pytest.approx((3_003 * 6 + 306 * 3.75) / 1e6)
