@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from context_chef.adaptation.adapter import AdaptRequest
-from context_chef.adaptation.message_memo import Memos, MessageMemo
+from context_chef.ir.message_memo import Memos, MessageMemo
 from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.adaptation.profiles import profile_for

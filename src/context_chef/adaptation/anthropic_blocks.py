@@ -26,6 +26,7 @@ from context_chef.ir.blocks import (
 )
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
+from context_chef.ir.handed_out import Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.prompts.adaptation import EMPTY_FAILURE, media_omitted, thinking_as_text
 
@@ -53,7 +54,7 @@ class Made:
     """What one message becomes, without regard to those around it. Shared: never changed."""
 
     kind: Kind
-    blocks: list[Wire]
+    blocks: tuple[Sealed, ...]
     verbatim: tuple[int, ...]
     """The blocks that go out as they came in: only these can need a beta."""
     notes: Notes
@@ -84,7 +85,9 @@ class BlockWriter:
         else:
             blocks = self._system(message, "", inline=kind == "inline_system")
         verbatim = tuple(at for at, block in enumerate(blocks) if id(block) in self._as_it_came)
-        return Made(kind=kind, blocks=blocks, verbatim=verbatim, notes=self._notes)
+        return Made(
+            kind=kind, blocks=tuple(map(sealed, blocks)), verbatim=verbatim, notes=self._notes
+        )
 
     def _system(self, message: Message, where: str, *, inline: bool) -> list[Wire]:
         """Text blocks; inside the conversation also what only that provider puts there."""

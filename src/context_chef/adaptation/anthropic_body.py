@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from context_chef.adaptation.notes import Notes
 from context_chef.ir.blocks import CacheBreakpoint
+from context_chef.ir.handed_out import row_at, rows_of
 
 MAX_BREAKPOINTS: Final = 4
 
@@ -30,15 +31,23 @@ def cache_control(mark: CacheBreakpoint) -> dict[str, Any]:
     return {"type": "ephemeral"} if mark.ttl is None else {"type": "ephemeral", "ttl": mark.ttl}
 
 
-def mend_breakpoints(body: Mapping[str, Any], notes: Notes) -> None:
+def mend_breakpoints(
+    body: Mapping[str, Any], notes: Notes, *, rows: Sequence[int] | None = None
+) -> None:
     """At most four marks, the longer lifetimes first, as the provider wants them.
 
     Kept are the last mark of all, the last of the system prompt, the last tool's, and then the
     later ones before the earlier. An earlier mark is raised to the lifetime of a later one, since
-    what stands behind it was asked to live that long.
+    what stands behind it was asked to live that long. `rows` are the messages that carry marks,
+    where that is known.
     """
-    marks = list(_marks(body))
+    marks = list(_marks(body, rows))
     excess = len(marks) + (1 if body.get("cache_control") else 0) - MAX_BREAKPOINTS
+    if excess <= 0 and _in_order([block for _, block in marks]):
+        return
+    for key in ("tools", "system", "messages"):
+        _take_marked(body.get(key), rows if key == "messages" else None)
+    marks = list(_marks(body, rows))
     if excess > 0:
         for index in sorted(_least_useful(marks)[:excess]):
             where, block = marks[index]
@@ -56,6 +65,19 @@ def mend_breakpoints(body: Mapping[str, Any], notes: Notes) -> None:
             notes.repair("cache-ttl-order", where, said)
 
 
+def _in_order(marked: list[dict[str, Any]]) -> bool:
+    """Whether no mark for an hour stands behind a shorter one."""
+    lifetimes = [block["cache_control"].get("ttl") == "1h" for block in marked]
+    return lifetimes == sorted(lifetimes, reverse=True)
+
+
+def _take_marked(blocks: Any, rows: Sequence[int] | None) -> None:
+    """Make the rows with marks the body's own, so that they can be changed."""
+    if isinstance(blocks, list):
+        for index in range(len(cast("list[Any]", blocks))) if rows is None else rows:
+            blocks[index]
+
+
 def _least_useful(marks: list[tuple[str, dict[str, Any]]]) -> list[int]:
     """The indexes of the marks, the one that is missed least first."""
     places = [where.partition("[")[0] for where, _ in marks]
@@ -67,18 +89,22 @@ def _least_useful(marks: list[tuple[str, dict[str, Any]]]) -> list[int]:
     ]
 
 
-def _marks(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _marks(
+    body: Mapping[str, Any], rows: Sequence[int] | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every marked block with its place, in the order in which the prompt is rendered."""
     for key in ("tools", "system"):
         yield from _marked(body.get(key), key)
-    for index, message in enumerate(cast("list[dict[str, Any]]", body.get("messages") or [])):
-        yield from _marked(message.get("content"), f"messages[{index}].content")
+    messages = cast("list[dict[str, Any]]", body.get("messages") or [])
+    for index in range(len(messages)) if rows is None else rows:
+        content = row_at(messages, index).get("content")
+        yield from _marked(content, f"messages[{index}].content")
 
 
 def _marked(blocks: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(blocks, list):
         return
-    for index, block in enumerate(cast("list[Any]", blocks)):
+    for index, block in enumerate(rows_of(cast("list[Any]", blocks))):
         if isinstance(block, dict):
             block = cast("dict[str, Any]", block)
             where = f"{path}[{index}]"
@@ -89,11 +115,15 @@ def _marked(blocks: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def needed_betas(
-    body: Mapping[str, Any], *, verbatim: Sequence[Mapping[str, Any]] | None = None
+    body: Mapping[str, Any],
+    *,
+    verbatim: Sequence[Mapping[str, Any]] | None = None,
+    rows: Sequence[int] | None = None,
 ) -> tuple[str, ...]:
     """The beta names without which the body is refused, each once, in the order of first need.
 
-    `verbatim`, when given, are the only blocks of the messages that can need one.
+    `verbatim`, when given, are the only blocks of the messages that can need one, `rows` the only
+    messages whose own fields can.
     """
     found: dict[str, None] = {}
     for edit in _rows(_mapping(body.get("context_management")).get("edits")):
@@ -112,7 +142,8 @@ def needed_betas(
     for tool in _rows(body.get("tools")):
         if str(tool.get("type")).startswith("advisor_"):
             found.setdefault("advisor-tool-2026-03-01")
-    for message in _rows(body.get("messages")):
+    messages = body.get("messages")
+    for message in _rows(messages) if rows is None else [row_at(messages, at) for at in rows]:
         for key, beta in _MESSAGE_BETAS.items():
             if message.get(key):
                 found.setdefault(beta)
@@ -143,7 +174,7 @@ def _block_beta(block: Mapping[str, Any]) -> str | None:
 
 
 def _rows(value: Any) -> list[dict[str, Any]]:
-    rows = cast("list[Any]", value) if isinstance(value, list) else []
+    rows = rows_of(cast("list[Any]", value)) if isinstance(value, list) else ()
     return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
 
 

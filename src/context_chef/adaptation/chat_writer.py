@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
 
+from typing_extensions import override
+
+from context_chef.adaptation.line import Entries, Line
 from context_chef.adaptation.media import normal_media
-from context_chef.adaptation.message_memo import Memos, fresh
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.openai_content import (
@@ -39,7 +41,9 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.frozen import EMPTY, thaw
+from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
+from context_chef.ir.message_memo import MessageMemo
 from context_chef.prompts.adaptation import (
     INSTRUCTION_MEDIA,
     compaction_text,
@@ -63,25 +67,23 @@ _OFFICIAL_FIELDS: Final = frozenset(
 Words: TypeAlias = Text | ToolCall | Thinking | RedactedThinking | Opaque
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Made:
     """What one message becomes, without regard to those around it. Shared: never changed."""
 
     draft: Draft
-    row: dict[str, Any]
-    flat: bool = False
-    """Nothing in the row can be changed but the row itself."""
-    calls: tuple[ToolCall, ...] = ()
-    answers: ToolCall | None = None
+    row: Sealed
+    calls: tuple[ToolCall, ...]
+    answers: ToolCall | None
     """The call that it was written as the answer of."""
-    media: list[Piece] = field(default_factory=list[Piece])
+    media: list[Piece]
     """What goes to the user's side, behind the whole run of messages of its role."""
-    notes: Notes = field(default_factory=lambda: Notes(WIRE))
+    notes: Notes
     """Places in here begin at the message."""
 
 
-class ChatWriter:
-    """Writes one conversation."""
+class ChatWriter(Line):
+    """Writes one conversation, and writes it on as it grows."""
 
     def __init__(
         self,
@@ -90,67 +92,85 @@ class ChatWriter:
         preserve_thinking: bool,
         mend: bool,
         names: Mapping[str, str],
-        memos: Memos[Made],
-        moving_breakpoints: bool = False,
+        memo: MessageMemo[Made],
+        as_parts: bool = False,
     ) -> None:
-        self.notes = Notes(WIRE)
+        super().__init__(WIRE)
         self._profile = profile
         self._mend = mend
-        self._marks = profile is not None and profile.cache.explicit_marks
-        as_parts = self._marks and moving_breakpoints
-        self._messages = _MessageWriter(
+        self._marks_shown = profile is not None and profile.cache.explicit_marks
+        self._writer = _MessageWriter(
             profile=profile,
             preserve_thinking=preserve_thinking,
             mend=mend,
             names=names,
             as_parts=as_parts,
         )
-        renamed = tuple(sorted((k, v) for k, v in names.items() if k != v))
-        self._memo = memos.of((profile, preserve_thinking, mend, renamed, as_parts))
-        self._calls: dict[str, ToolCall] = {}
+        self._memo = memo
+        self._calls = Entries[ToolCall]()
         self._drafts: list[Draft] = []
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[Sealed] = []
+        self._before_opening: dict[int, tuple[Draft, Sealed]] = {}
+        """What stood at a place before the opening of the answer was written into it."""
 
-    def write(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        """The wire messages, built freshly."""
+    @override
+    def _state(self) -> tuple[int, int]:
+        return len(self._rows), len(self._calls)
+
+    @override
+    def _go_back(self, state: Any) -> None:
+        for at, (draft, row) in self._before_opening.items():
+            self._drafts[at], self._rows[at] = draft, row
+        self._before_opening = {}
+        rows, calls = state or (0, 0)
+        del self._rows[rows:], self._drafts[rows:]
+        self._calls.back_to(calls)
+
+    def write(self, messages: Sequence[Message]) -> HandedOut:
+        """The wire messages. The list is the receiver's own."""
         waiting: list[Piece] = []
         waits_for = ""
-        for index, message in enumerate(messages):
+        for index in range(self._resume(messages), len(messages)):
+            message = messages[index]
             if waiting and message.role != waits_for:
                 self._add(Draft(role="user", pieces=waiting))
                 waiting = []
+            if not waiting and not self._before_opening:
+                self._mark(index)
             if message.prefill and message.role == "assistant" and not message.tool_calls:
                 self._degrade(message)
                 continue
             made = self._made(message, index)
             self._drafts.append(made.draft)
-            self._rows.append(made.row.copy() if made.flat else fresh(made.row))
+            self._rows.append(made.row)
             if made.media:
                 waiting = [*waiting, *made.media]
                 waits_for = message.role
+        rows = HandedOut(self._rows)
         if waiting:
-            self._add(Draft(role="user", pieces=waiting))
-        return self._rows
+            rows.append(self._row(Draft(role="user", pieces=waiting)))
+        return rows
 
     def _made(self, message: Message, index: int) -> Made:
         call = self._calls.get(message.tool_call_id or "") if message.role == "tool" else None
         made = self._memo.get(message)
         if made is None or made.answers is not call:
-            made = self._messages.make(message, call)
-            made.row = made.draft.chat(self._marks)
-            made.flat = all(value.__class__ is str for value in made.row.values())
+            made = self._writer.make(message, call)
             self._memo.put(message, made)
         for each in made.calls:
-            self._calls[each.id] = each
+            self._calls.put(each.id, each)
         if made.notes.diagnostics or made.notes.repairs:
             where = f"messages[{index}]"
             self.notes.diagnostics.extend(placed(made.notes.diagnostics, where))
             self.notes.repairs.extend(placed(made.notes.repairs, where))
         return made
 
+    def _row(self, draft: Draft) -> Sealed:
+        return sealed(draft.chat(self._marks_shown))
+
     def _add(self, draft: Draft) -> None:
         self._drafts.append(draft)
-        self._rows.append(fresh(draft.chat(self._marks)))
+        self._rows.append(self._row(draft))
 
     def _degrade(self, message: Message) -> None:
         """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
@@ -160,52 +180,55 @@ class ChatWriter:
         for at in range(len(self._drafts) - 1, -1, -1):
             draft = self._drafts[at]
             if draft.role in ("user", "system", "developer"):
+                self._before_opening.setdefault(at, (draft, self._rows[at]))
                 longer = replace(draft, pieces=[*draft.pieces, piece])
                 self._drafts[at] = longer
-                self._rows[at] = fresh(longer.chat(self._marks))
+                self._rows[at] = self._row(longer)
                 return
         self._add(Draft(role="user", pieces=[piece]))
 
-    def judge_tools(self, wire: Sequence[Mapping[str, Any]]) -> bool:
-        """Says so when the model takes no tools on this endpoint, or none while it reasons.
 
-        True: the request has to ask for no reasoning (and is asked to, where requests are mended).
-        """
-        profile = self._profile
-        if profile is None or not any(tool.get("type") == "function" for tool in wire):
-            return False
-        if profile.chat_tools == "never":
-            self.notes.diagnose(
-                "tools-refused-on-chat",
-                "tools",
-                f"{profile.name} takes no function tools on Chat Completions: "
-                "use the target `openai-responses`.",
-            )
-        elif profile.chat_tools == "effort_none":
-            if self._mend:
-                self.notes.repair(
-                    "reasoning-tools",
-                    "reasoning_effort",
-                    f"{profile.name} takes function tools on Chat Completions only without "
-                    "reasoning, so its effort is set to none; the target `openai-responses` has "
-                    "no such limit.",
-                )
-                return True
-            self.notes.diagnose(
-                "tools-need-effort-none",
-                "tools",
-                f"{profile.name} takes function tools on Chat Completions only with "
-                '`reasoning_effort="none"` in the call; the target `openai-responses` has no '
-                "such limit.",
-            )
-        elif profile.chat_tools == "without_effort":
-            self.notes.diagnose(
-                "tools-need-no-effort",
-                "tools",
-                f"{profile.name} takes function tools on Chat Completions only without "
-                '`reasoning_effort`, or with "none".',
-            )
+def judge_tools(
+    wire: Iterable[Mapping[str, Any]], profile: ModelProfile | None, notes: Notes, *, mend: bool
+) -> bool:
+    """Says so when the model takes no tools on this endpoint, or none while it reasons.
+
+    True: the request has to ask for no reasoning (and is asked to, where requests are mended).
+    """
+    if profile is None or not any(tool.get("type") == "function" for tool in wire):
         return False
+    if profile.chat_tools == "never":
+        notes.diagnose(
+            "tools-refused-on-chat",
+            "tools",
+            f"{profile.name} takes no function tools on Chat Completions: "
+            "use the target `openai-responses`.",
+        )
+    elif profile.chat_tools == "effort_none":
+        if mend:
+            notes.repair(
+                "reasoning-tools",
+                "reasoning_effort",
+                f"{profile.name} takes function tools on Chat Completions only without "
+                "reasoning, so its effort is set to none; the target `openai-responses` has "
+                "no such limit.",
+            )
+            return True
+        notes.diagnose(
+            "tools-need-effort-none",
+            "tools",
+            f"{profile.name} takes function tools on Chat Completions only with "
+            '`reasoning_effort="none"` in the call; the target `openai-responses` has no '
+            "such limit.",
+        )
+    elif profile.chat_tools == "without_effort":
+        notes.diagnose(
+            "tools-need-no-effort",
+            "tools",
+            f"{profile.name} takes function tools on Chat Completions only without "
+            '`reasoning_effort`, or with "none".',
+        )
+    return False
 
 
 class _MessageWriter:
@@ -237,7 +260,7 @@ class _MessageWriter:
         draft = self._draft(message, call)
         return Made(
             draft=draft,
-            row={},
+            row=sealed(draft.chat(self._marks)),
             calls=message.tool_calls,
             answers=call,
             media=self._media_apart,

@@ -16,6 +16,7 @@ from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.frozen import EMPTY, FrozenDict, deeper, frozen, in_order, json_scalar, thaw
+from context_chef.ir.handed_out import HandedOut, Sealed
 from context_chef.ir.message import Message
 from context_chef.ir.text import clean_text
 from context_chef.ir.tools import ToolDefinition
@@ -84,6 +85,14 @@ def _plain(value: Any, path: str, depth: int) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(cast(bytes, value)).decode("ascii")
     inner = deeper(depth, path)
+    if kind is HandedOut:
+        rows = enumerate(cast(HandedOut, value).raw())
+        return HandedOut(
+            getattr(row, "http", row)
+            if type(row) is Sealed
+            else _plain(row, f"{path}[{index}]", inner)
+            for index, row in rows
+        )
     if isinstance(value, Mapping):
         items = cast(Mapping[Any, Any], value)
         return {

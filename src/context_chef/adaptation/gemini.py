@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
-
-import msgspec
+from typing import Any
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.conversation import Conversation
-from context_chef.adaptation.gemini_parts import Made, Part, PartWriter
+from context_chef.adaptation.gemini_parts import Made, PartWriter
 from context_chef.adaptation.gemini_sdk import sdk_arguments
-from context_chef.adaptation.message_memo import Memos, MessageMemo, fresh
+from context_chef.adaptation.gemini_writer import SKIP_SIGNATURE, ContentWriter
+from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
-from context_chef.adaptation.notes import Notes
-from context_chef.adaptation.prefill import prefill_index
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.tools import convert_tools
 from context_chef.adaptation.wire_naming import way_of_naming
-from context_chef.ir.blocks import ToolCall
 from context_chef.ir.frozen import thaw
-from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.handed_out import handed_out
+from context_chef.ir.message import MessageLike
+from context_chef.ir.message_memo import Memos
 from context_chef.ir.rows import read_messages, read_system
 from context_chef.ir.tools import ToolDefinition
-from context_chef.prompts.guardrails import prefill_enforcement
 
-SKIP_SIGNATURE: Final = "skip_thought_signature_validator"
-"""Documented to stand in for the signature of a call that another model made."""
+__all__ = ["SKIP_SIGNATURE", "GeminiAdapter", "to_gemini"]
 
 
 class GeminiAdapter:
@@ -40,29 +36,39 @@ class GeminiAdapter:
     def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._thinking_as_text = preserve_thinking_as_text
         self._memos: Memos[Made] = Memos()
+        self._lines: Lines[ContentWriter] = Lines()
 
     def adapt(self, request: AdaptRequest) -> Adapted:
         """`systemInstruction`, `contents`, `tools`, `toolConfig`; empty keys are absent."""
-        notes = Notes("gemini")
-        tools = convert_tools(request.tools, target="gemini", profile=request.profile)
+        tools = request.converted
+        if tools is None:
+            tools = convert_tools(request.tools, target="gemini", profile=request.profile)
+        converted, profile = tools, request.profile
         as_text = self._thinking_as_text or request.preserve_thinking_as_text
-        parts = PartWriter(tools, request.profile, thinking_as_text=as_text)
-        memo = self._memos.of((as_text, request.profile, way_of_naming(tools)))
-        writer = _Writer(parts, memo, notes, request.profile)
-        writer.write(request.messages)
+        way = (as_text, profile, way_of_naming(tools))
+
+        def writer() -> ContentWriter:
+            parts = PartWriter(converted, profile, thinking_as_text=as_text)
+            return ContentWriter(parts, self._memos.of(way), profile)
+
+        line = self._lines.take(way, writer)
+        written = line.write(request.messages)
+        repairs = (*tools.repairs, *line.notes.repairs)
+        diagnostics = (*tools.diagnostics, *line.notes.diagnostics)
+        self._lines.put(way, line)
         body: dict[str, Any] = {}
-        if writer.system:
-            body["systemInstruction"] = {"parts": writer.system, **writer.system_fields}
-        body["contents"] = writer.contents
+        if written.system:
+            body["systemInstruction"] = {"parts": written.system, **written.system_fields}
+        body["contents"] = written.contents
         if tools.wire:
-            body["tools"] = tools.wire
+            body["tools"] = handed_out(tools.wire)
         if tools.tool_config:
             body["toolConfig"] = thaw(tools.tool_config)
-        return Adapted(
-            body=body,
-            repairs=(*tools.repairs, *notes.repairs),
-            diagnostics=(*tools.diagnostics, *notes.diagnostics),
-        )
+        return Adapted(body=body, repairs=repairs, diagnostics=diagnostics)
+
+    def forget(self) -> None:
+        """Let go of what was written last."""
+        self._lines.clear()
 
     def sdk_arguments(self, adapted: Adapted) -> dict[str, Any]:
         """What `client.models.generate_content(model=…, **arguments)` takes: contents, config."""
@@ -124,188 +130,3 @@ def to_gemini(
     if "toolConfig" in body:
         body["toolConfig"] = {**body["toolConfig"], **own}
     return {**request, **body}
-
-
-class _Call(msgspec.Struct):
-    """A call of the model's latest turn, and whether it was answered."""
-
-    id: str
-    name: str
-    wire_id: str | None
-    answered: bool = False
-
-
-class _Writer:
-    """Puts parts into turns: neighbours of one role joined, responses in front, in call order."""
-
-    def __init__(
-        self,
-        parts: PartWriter,
-        memo: MessageMemo[Made],
-        notes: Notes,
-        profile: ModelProfile | None,
-    ) -> None:
-        self.system: list[Part] = []
-        self.system_fields: dict[str, Any] = {}
-        self.contents: list[dict[str, Any]] = []
-        self._writer = parts
-        self._memo = memo
-        self._notes = notes
-        self._profile = profile
-        self._calls: list[_Call] = []
-        self._names: dict[str, str] = {}
-        self._answers: dict[int, int] = {}
-        """By identity of the part: which of the calls before it that part answers."""
-        self._foreign: set[int] = set()
-        """By identity of the part: calls that Gemini did not make."""
-
-    def write(self, messages: Sequence[Message]) -> None:
-        prefill = prefill_index(messages)
-        started = False
-        for index, message in enumerate(messages):
-            where = f"messages[{index}]"
-            if message.role == "system" and not (message.positional and started):
-                self._instruct(message, where)
-                continue
-            started = True
-            if index == prefill:
-                self._open_answer(message, where)
-            elif message.role == "assistant":
-                self._answer(message, where)
-            elif message.role == "tool":
-                self._respond(message, where)
-            else:
-                # A system message inside the conversation has no role of its own here.
-                self._join("user", self._parts(message, where, "said")[0])
-        self._sign()
-        self._arrange()
-
-    def _parts(
-        self, message: Message, where: str, *way: str | None
-    ) -> tuple[list[Part], list[tuple[ToolCall, Part]]]:
-        """The message's parts, built freshly, and the calls among them.
-
-        They are written once as long as the message lives.
-        """
-        made = self._memo.get(message)
-        if made is None or made.way != way:
-            made = self._writer.make(message, way)
-            self._memo.put(message, made)
-        self._notes.include(made.notes, where)
-        parts: list[Part] = fresh(made.parts)
-        return parts, [(call, parts[at]) for call, at in made.calls]
-
-    def _instruct(self, message: Message, where: str) -> None:
-        if not self.system:
-            self.system_fields = thaw(message.native.get("gemini") or {})
-        self.system.extend(self._parts(message, where, "system")[0])
-
-    def _answer(self, message: Message, where: str) -> None:
-        parts, calls = self._parts(message, where, "said")
-        if parts and (not self.contents or self.contents[-1]["role"] == "user"):
-            self._calls = []
-        for call, part in calls:
-            name = part["functionCall"]["name"]
-            self._names[call.id] = name
-            self._calls.append(_Call(call.id, name, part["functionCall"].get("id")))
-            if "gemini" not in call.native:
-                self._foreign.add(id(part))
-        self._join("model", parts)
-
-    def _respond(self, message: Message, where: str) -> None:
-        call_id = message.tool_call_id or ""
-        at = self._called(call_id)
-        if at is not None:
-            call = self._calls[at]
-            call.answered = True
-            name, wire_id = call.name, call.wire_id
-        else:
-            said = message.name and self._writer.wire_name(message.name)
-            name = self._names.get(call_id) or said or call_id or "unknown"
-            native: Mapping[str, Any] = message.native.get("gemini") or {}
-            own: Mapping[str, Any] = native.get("functionResponse") or {}
-            wire_id = own.get("id")
-        parts, _ = self._parts(message, where, "result", name, wire_id)
-        if at is not None:
-            self._answers[id(parts[0])] = at
-        self._join("user", parts)
-
-    def _called(self, call_id: str) -> int | None:
-        """The open call of that id in the model's latest turn."""
-        if not self.contents or not self._calls:
-            return None
-        for index, call in enumerate(self._calls):
-            if call.id == call_id and not call.answered:
-                return index
-        return None
-
-    def _join(self, role: str, parts: list[Part]) -> None:
-        if not parts:
-            return
-        if self.contents and self.contents[-1]["role"] == role:
-            self.contents[-1]["parts"].extend(parts)
-        else:
-            self.contents.append({"role": role, "parts": parts})
-
-    def _open_answer(self, message: Message, where: str) -> None:
-        """The guardrail's opening: as one where the model takes it, else as an instruction."""
-        opening = message.text
-        if self._profile is not None and self._profile.prefill:
-            if opening.rstrip():
-                self._join("model", [{"text": opening.rstrip()}])
-        elif opening.strip():
-            self._join("user", [{"text": prefill_enforcement(opening)}])
-            said = "this model takes no opening of its answer: it is told to begin with it"
-            self._notes.diagnose("prefill-degraded", where, said)
-
-    def _sign(self) -> None:
-        """The first call of a step needs a signature; one that is missing is stood in for.
-
-        For calls of other models always, so that the request does not change as it grows; for
-        Gemini's own only in the turn in progress, where they would be refused without.
-        """
-        if self._profile is None or not self._profile.thought_signatures:
-            return
-        current = 0
-        for index, content in enumerate(self.contents):
-            if content["role"] == "user" and not any(
-                "functionResponse" in p for p in content["parts"]
-            ):
-                current = index
-        for index, content in enumerate(self.contents):
-            if content["role"] != "model":
-                continue
-            first = next((part for part in content["parts"] if "functionCall" in part), None)
-            if first is None or first.get("thoughtSignature"):
-                continue
-            if id(first) in self._foreign or index > current:
-                first["thoughtSignature"] = SKIP_SIGNATURE
-                said = "a call of another model carries the documented stand-in"
-                self._notes.repair("thought-signature", f"contents[{index}]", said)
-
-    def _arrange(self) -> None:
-        alone = self._profile is None or self._profile.response_alone
-        arranged: list[dict[str, Any]] = []
-        for content in self.contents:
-            parts: list[Part] = content["parts"]
-            if content["role"] != "user" or not any(id(part) in self._answers for part in parts):
-                arranged.append(content)
-                continue
-            answers = self._in_call_order([part for part in parts if id(part) in self._answers])
-            others = [part for part in parts if id(part) not in self._answers]
-            if alone and others:
-                arranged.append({"role": "user", "parts": answers})
-                arranged.append({"role": "user", "parts": others})
-            else:
-                arranged.append({"role": "user", "parts": [*answers, *others]})
-        self.contents = arranged
-
-    def _in_call_order(self, answers: list[Part]) -> list[Part]:
-        """As they came, unless two of one name would be taken for each other."""
-        last: dict[str, int] = {}
-        for part in answers:
-            response, at = part["functionResponse"], self._answers[id(part)]
-            if not response.get("id") and at < last.get(response["name"], -1):
-                return sorted(answers, key=lambda part: self._answers[id(part)])
-            last[response["name"]] = at
-        return answers

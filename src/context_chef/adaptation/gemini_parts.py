@@ -23,6 +23,7 @@ from context_chef.ir.blocks import (
 )
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
+from context_chef.ir.handed_out import Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.prompts.adaptation import (
     EMPTY_FAILURE,
@@ -41,7 +42,7 @@ class Made:
 
     way: Hashable
     """As what it was written: the role, and for a response the call that it answers."""
-    parts: list[Part]
+    parts: tuple[Sealed, ...]
     notes: Notes
     """Places in here begin at the message."""
     calls: tuple[tuple[ToolCall, int], ...] = ()
@@ -80,7 +81,7 @@ class PartWriter:
             parts = self._response(message, "", name=way[1] or "", call_id=way[2])
         places = {id(part): at for at, part in enumerate(parts)}
         calls = tuple((call, places[id(part)]) for call, part in self._calls)
-        return Made(way=way, parts=parts, notes=self._notes, calls=calls)
+        return Made(way=way, parts=tuple(map(sealed, parts)), notes=self._notes, calls=calls)
 
     def _system(self, message: Message, where: str) -> list[Part]:
         """Text parts, and what only Gemini has."""

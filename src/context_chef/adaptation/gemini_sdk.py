@@ -7,7 +7,11 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+from context_chef.adaptation.conversation import plain
 from context_chef.adaptation.gemini_names import TOP_LEVEL, snake
+from context_chef.adaptation.wire_rules.json_access import as_list, as_map
+from context_chef.ir.frozen import thaw
+from context_chef.ir.handed_out import HandedOut, Sealed, rows_of, sealed
 
 _NAMED: Final = frozenset(
     {"contents", "systemInstruction", "tools", "generationConfig", "model", *TOP_LEVEL}
@@ -34,26 +38,44 @@ def sdk_arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     others = {key: value for key, value in body.items() if key not in _NAMED}
     if others:
         config["http_options"] = {"extra_body": others}
-    arguments: dict[str, Any] = {"contents": [_content(content) for content in body["contents"]]}
+    rows = rows_of(body["contents"])
+    contents = HandedOut((row.sdk or row) if type(row) is Sealed else _content(row) for row in rows)
+    arguments: dict[str, Any] = {"contents": contents}
     if config:
         arguments["config"] = config
     return arguments
 
 
+def sdk_row(row: Sealed) -> Sealed | None:
+    """A finished content in the SDK's form; None where that is the same."""
+    if not any(_has_bytes(part) for part in row["parts"]):
+        return None
+    own = sealed({**row, "parts": [_part(part) for part in row["parts"]]})
+    own.http = sealed(plain(own))
+    return own
+
+
+def _has_bytes(part: Mapping[str, Any]) -> bool:
+    response: Any = part.get("functionResponse")
+    inner = isinstance(response, dict) and "parts" in response
+    return inner or "thoughtSignature" in part or "inlineData" in part
+
+
 def _content(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {**content, "parts": [_part(part) for part in content["parts"]]}
+    parts = rows_of(content["parts"])
+    return thaw({**content, "parts": [_part(part) for part in parts]})
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in part.items():
-        if key == "thoughtSignature":
-            value = _bytes(value)
-        elif key == "inlineData":
-            value = {**value, "data": _bytes(value["data"])}
-        elif key == "functionResponse" and value.get("parts"):
-            value = {**value, "parts": [_part(inner) for inner in value["parts"]]}
-        out[key] = value
+    out = dict(part)
+    if isinstance(signature := part.get("thoughtSignature"), str):
+        out["thoughtSignature"] = _bytes(signature)
+    inline = as_map(part.get("inlineData"))
+    if isinstance(data := inline.get("data"), str):
+        out["inlineData"] = {**inline, "data": _bytes(data)}
+    response = as_map(part.get("functionResponse"))
+    if inner := as_list(response.get("parts")):
+        out["functionResponse"] = {**response, "parts": [_part(each) for each in inner]}
     return out
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
+from typing_extensions import override
+
+from context_chef.adaptation.line import Entries, Line
 from context_chef.adaptation.media import normal_media
-from context_chef.adaptation.message_memo import Memos
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.openai_content import (
@@ -27,9 +29,8 @@ from context_chef.adaptation.openai_media import (
     web_url,
 )
 from context_chef.adaptation.read_responses import OUTPUT_OF, WIRE
-from context_chef.adaptation.response_ids import Item, mend_items
+from context_chef.adaptation.response_ids import Item, ItemMender
 from context_chef.adaptation.tool_names import wire_name
-from context_chef.adaptation.tools import convert_tools
 from context_chef.ir.blocks import (
     Block,
     Media,
@@ -41,8 +42,9 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.frozen import EMPTY, thaw
+from context_chef.ir.handed_out import HandedOut
 from context_chef.ir.message import Message
-from context_chef.ir.tools import ToolDefinition
+from context_chef.ir.message_memo import MessageMemo
 from context_chef.prompts.adaptation import (
     compaction_text,
     document_text,
@@ -55,22 +57,32 @@ _SAID_BY_THE_MODEL: Final = ("annotations", "logprobs")
 """Fields of an answer's text that no other text has."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Made:
     """What one message becomes, without regard to those around it. Shared: never changed."""
 
-    items: list[Item] = field(default_factory=list[Item])
-    instruction: str | None = None
+    items: list[Item]
+    instruction: str | None
     """The words of a system message that goes into `instructions`."""
-    calls: tuple[ToolCall, ...] = ()
-    answers: ToolCall | None = None
+    calls: tuple[ToolCall, ...]
+    answers: ToolCall | None
     """The call that it was written as the answer of."""
-    notes: Notes = field(default_factory=lambda: Notes(WIRE))
+    notes: Notes
     """Places in here begin at the message."""
 
 
-class ItemWriter:
-    """Writes one conversation."""
+class Written(NamedTuple):
+    """The conversation's part of a body."""
+
+    instructions: str
+    input: Any
+
+
+class ItemWriter(Line):
+    """Writes one conversation, and writes it on as it grows.
+
+    `request` is what is known of the body's other keys; None when nothing is.
+    """
 
     def __init__(
         self,
@@ -78,94 +90,84 @@ class ItemWriter:
         profile: ModelProfile | None,
         preserve_thinking: bool,
         mend: bool,
-        memos: Memos[Made] | None = None,
-        moving_breakpoints: bool = False,
-    ) -> None:
-        self.notes = Notes(WIRE)
-        self._profile = profile
-        self._as_parts = moving_breakpoints and profile is not None and profile.cache.explicit_marks
-        self._preserve_thinking = preserve_thinking
-        self._mend = mend
-        self._memos = memos or Memos[Made]()
-        self._calls: dict[str, ToolCall] = {}
-        self._items: list[Item] = []
-        self._instructions: list[str] = []
-
-    def body(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolDefinition],
+        names: Mapping[str, str],
+        memo: MessageMemo[Made],
+        system_as_items: bool = False,
+        as_parts: bool = False,
         request: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """The body's own keys, built freshly. `request` is what is known of its other ones."""
-        converted = convert_tools(tools, target=WIRE, profile=self._profile)
-        self.notes.repairs.extend(converted.repairs)
-        self.notes.diagnostics.extend(converted.diagnostics)
-        self._write(messages, converted.names)
-        items = self._items
-        if self._mend or request is not None:
-            known = request or {}
-            stateful = bool(known.get("previous_response_id") or known.get("conversation"))
-            items = mend_items(
-                items,
-                self.notes,
-                strict=self._mend,
-                store=known.get("store"),
-                stateful=stateful,
-            )
-        body: dict[str, Any] = {}
-        if instructions := "\n\n".join(self._instructions):
-            body["instructions"] = instructions
-        body["input"] = self._input(messages, items)
-        if converted.wire:
-            body["tools"] = converted.wire
-        return body
-
-    def _write(self, messages: Sequence[Message], names: Mapping[str, str]) -> None:
-        # A string cannot hold a breakpoint: then the whole system prompt goes as items.
-        as_items = self._as_parts or (
-            self._profile is not None
-            and self._profile.cache.explicit_marks
-            and any(_is_marked_prompt(message) for message in messages)
-        )
-        renamed = tuple(sorted((k, v) for k, v in names.items() if k != v))
-        way = (
-            self._profile, self._preserve_thinking, self._mend, renamed, as_items, self._as_parts
-        )  # fmt: skip
-        memo = self._memos.of(way)
-        writer = _MessageWriter(
-            profile=self._profile,
-            preserve_thinking=self._preserve_thinking,
-            mend=self._mend,
+    ) -> None:
+        super().__init__(WIRE)
+        self._mend = mend
+        self._memo = memo
+        self._writer = _MessageWriter(
+            profile=profile,
+            preserve_thinking=preserve_thinking,
+            mend=mend,
             names=names,
-            system_as_items=as_items,
-            as_parts=self._as_parts,
+            system_as_items=system_as_items,
+            as_parts=as_parts,
         )
-        for index, message in enumerate(messages):
+        self._calls = Entries[ToolCall]()
+        self._instructions: list[str] = []
+        known = request or {}
+        self._mender = ItemMender(
+            self.notes,
+            strict=mend,
+            store=known.get("store"),
+            stateful=bool(known.get("previous_response_id") or known.get("conversation")),
+        )
+        self._as_said = not mend and request is None
+        self._before_opening: dict[int, Item] = {}
+        """What stood at a place before the opening of the answer was written into it."""
+
+    @override
+    def _state(self) -> tuple[Any, ...]:
+        return self._mender.state(), len(self._calls), len(self._instructions)
+
+    @override
+    def _go_back(self, state: Any) -> None:
+        for at, item in self._before_opening.items():
+            self._mender.items[at] = item
+        self._before_opening = {}
+        mender, calls, instructions = state or ((0,) * 5, 0, 0)
+        self._mender.go_back(mender)
+        self._calls.back_to(calls)
+        del self._instructions[instructions:]
+
+    def write(self, messages: Sequence[Message]) -> Written:
+        """The instructions and the input. The input is the receiver's own."""
+        mender, memo = self._mender, self._memo
+        for index in range(self._resume(messages), len(messages)):
+            message = messages[index]
+            if mender.settled and not self._before_opening:
+                self._mark(index)
             if message.role == "assistant" and _is_prefill(message):
                 self._degrade(message)
                 continue
             call = self._calls.get(message.tool_call_id or "") if message.role == "tool" else None
             made = memo.get(message)
             if made is None or made.answers is not call:
-                made = writer.make(message, call)
+                made = self._writer.make(message, call)
                 memo.put(message, made)
             for each in made.calls:
-                self._calls[each.id] = each
+                self._calls.put(each.id, each)
             if made.instruction is not None:
                 self._instructions.append(made.instruction)
-            self._items.extend(made.items)
+            for item in made.items:
+                if self._as_said:
+                    mender.items.append(item)
+                else:
+                    mender.take(item)
             if made.notes.diagnostics or made.notes.repairs:
                 where = f"messages[{index}]"
                 self.notes.diagnostics.extend(placed(made.notes.diagnostics, where))
                 self.notes.repairs.extend(placed(made.notes.repairs, where))
-
-    def _input(self, messages: Sequence[Message], items: Sequence[Item]) -> Any:
-        rows = [item.row() for item in items]
-        if len(rows) != 1 or messages[-1].native.get(WIRE, EMPTY).get("_content") != "input":
-            return rows
-        content = rows[0].get("content")
-        return content if isinstance(content, str) else rows
+        settled = len(mender.items)
+        if not mender.settled:
+            mender.finish()
+        rows = HandedOut([item.row() for item in mender.items])
+        del mender.items[settled:]
+        return Written("\n\n".join(self._instructions), _input(messages, rows))
 
     def _degrade(self, message: Message) -> None:
         """The guardrail's opening becomes an instruction: no OpenAI model takes one."""
@@ -173,16 +175,25 @@ class ItemWriter:
             return
         text = prefill_enforcement(message.text)
         piece = Piece(text=text, generated=True)
-        for at in range(len(self._items) - 1, -1, -1):
-            item = self._items[at]
+        items = self._mender.items
+        for at in range(len(items) - 1, -1, -1):
+            item = items[at]
             if item.fields.get("role") == "user":
-                self._items[at] = item.changed(pieces=[*item.pieces, piece])
+                self._before_opening.setdefault(at, item)
+                items[at] = item.changed(pieces=[*item.pieces, piece])
                 return
-        if self._mend and not self._items:
+        if self._mend and not items and self._mender.settled:
             row = {"type": "message", "role": "user", "content": ""}
-            self._items.append(Item(row, pieces=[piece]))
+            self._mender.take(Item(row, pieces=[piece]))
         else:
             self._instructions.append(text)
+
+
+def _input(messages: Sequence[Message], rows: HandedOut) -> Any:
+    if len(rows) != 1 or messages[-1].native.get(WIRE, EMPTY).get("_content") != "input":
+        return rows
+    content = rows[0].get("content")
+    return content if isinstance(content, str) else rows
 
 
 class _MessageWriter:
@@ -485,7 +496,8 @@ def _is_prefill(message: Message) -> bool:
     return not any(isinstance(b, Opaque) and b.provider == WIRE for b in message.content)
 
 
-def _is_marked_prompt(message: Message) -> bool:
+def is_marked_prompt(message: Message) -> bool:
+    """Whether that is a part of the system prompt that carries a breakpoint."""
     if message.role != "system" or message.positional:
         return False
     return message.cache is not None or any(block.cache is not None for block in message.content)

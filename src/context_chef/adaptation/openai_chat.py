@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
-from context_chef.adaptation.chat_writer import WIRE, ChatWriter, Made
+from context_chef.adaptation.chat_writer import WIRE, ChatWriter, Made, judge_tools
 from context_chef.adaptation.conversation import Conversation
-from context_chef.adaptation.message_memo import Memos
+from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.openai_request import model_first, request_of, sdk_split
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.tools import convert_tools
+from context_chef.adaptation.wire_naming import renamed_tools
+from context_chef.ir.handed_out import handed_out
 from context_chef.ir.message import MessageLike
+from context_chef.ir.message_memo import Memos
 from context_chef.ir.rows import read_messages
 from context_chef.ir.tools import ToolDefinition
 
@@ -36,6 +40,7 @@ class OpenAIAdapter:
     def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._preserve_thinking = preserve_thinking_as_text
         self._memos = Memos[Made]()
+        self._lines = Lines[ChatWriter]()
 
     def compile(
         self,
@@ -74,25 +79,44 @@ class OpenAIAdapter:
         return arguments
 
     def _adapted(self, request: AdaptRequest, *, mend: bool) -> Adapted:
-        converted = convert_tools(request.tools, target=WIRE, profile=request.profile)
-        writer = ChatWriter(
-            profile=request.profile,
-            preserve_thinking=self._preserve_thinking or request.preserve_thinking_as_text,
-            mend=mend,
-            names=converted.names,
-            memos=self._memos,
-            moving_breakpoints=request.moving_breakpoints,
+        converted = request.converted
+        if converted is None:
+            converted = convert_tools(request.tools, target=WIRE, profile=request.profile)
+        profile = request.profile
+        preserve = self._preserve_thinking or request.preserve_thinking_as_text
+        as_parts = (
+            request.moving_breakpoints and profile is not None and profile.cache.explicit_marks
         )
-        body: dict[str, Any] = {"messages": writer.write(request.messages)}
+        way = (profile, preserve, mend, renamed_tools(converted), as_parts)
+
+        def writer() -> ChatWriter:
+            return ChatWriter(
+                profile=profile,
+                preserve_thinking=preserve,
+                mend=mend,
+                names=converted.names,
+                memo=self._memos.of(way),
+                as_parts=as_parts,
+            )
+
+        line = self._lines.take(way, writer)
+        body: dict[str, Any] = {"messages": line.write(request.messages)}
+        repairs, diagnostics = tuple(line.notes.repairs), tuple(line.notes.diagnostics)
+        self._lines.put(way, line)
+        notes = Notes(WIRE)
         if converted.wire:
-            body["tools"] = converted.wire
-            if writer.judge_tools(converted.wire):
+            tools = body["tools"] = handed_out(converted.wire)
+            if judge_tools(tools.raw(), profile, notes, mend=mend):
                 body["reasoning_effort"] = "none"
         return Adapted(
             body=body,
-            repairs=(*converted.repairs, *writer.notes.repairs),
-            diagnostics=(*converted.diagnostics, *writer.notes.diagnostics),
+            repairs=(*converted.repairs, *repairs, *notes.repairs),
+            diagnostics=(*converted.diagnostics, *diagnostics, *notes.diagnostics),
         )
+
+    def forget(self) -> None:
+        """Let go of what was written last."""
+        self._lines.clear()
 
 
 def to_openai(

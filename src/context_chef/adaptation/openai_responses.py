@@ -7,14 +7,19 @@ from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.conversation import Conversation
-from context_chef.adaptation.item_writer import ItemWriter, Made
-from context_chef.adaptation.message_memo import Memos
+from context_chef.adaptation.item_writer import ItemWriter, Made, is_marked_prompt
+from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.openai_request import model_first, request_of, sdk_split
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.responses_parts import WIRE
-from context_chef.ir.message import MessageLike
+from context_chef.adaptation.tools import convert_tools
+from context_chef.adaptation.wire_naming import renamed_tools
+from context_chef.ir.handed_out import handed_out
+from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.message_memo import Memos
 from context_chef.ir.rows import read_messages
+from context_chef.ir.running import RunningSum
 from context_chef.ir.tools import ToolDefinition
 
 _SDK_ARGUMENTS: Final = frozenset(
@@ -39,6 +44,8 @@ class OpenAIResponsesAdapter:
     def __init__(self, preserve_thinking_as_text: bool = False) -> None:
         self._preserve_thinking = preserve_thinking_as_text
         self._memos = Memos[Made]()
+        self._lines = Lines[ItemWriter]()
+        self._marked = Lines[RunningSum]()
 
     def compile(
         self,
@@ -52,43 +59,78 @@ class OpenAIResponsesAdapter:
 
         Nothing is mended on the way: argument text, ids and reasoning items go out word for word.
         """
-        writer = self._writer(profile or profile_for(model, WIRE), mend=False)
-        return writer.body(read_messages(messages), tools)
+        request = AdaptRequest(
+            messages=read_messages(messages),
+            tools=tuple(tools),
+            profile=profile or profile_for(model, WIRE),
+        )
+        return self._adapted(request, mend=False).body
 
     def adapt(self, request: AdaptRequest) -> Adapted:
         """The request; ids that would drag in what is not there any more are taken off."""
-        writer = self._writer(
-            request.profile,
-            mend=True,
-            preserve=request.preserve_thinking_as_text,
-            moving_breakpoints=request.moving_breakpoints,
-        )
-        body = writer.body(request.messages, request.tools)
-        return Adapted(
-            body=body,
-            repairs=tuple(writer.notes.repairs),
-            diagnostics=tuple(writer.notes.diagnostics),
-        )
+        return self._adapted(request, mend=True)
 
     def sdk_arguments(self, adapted: Adapted) -> dict[str, Any]:
         """What `client.responses.create(model=…, **arguments)` takes."""
         return responses_arguments(adapted.body)
 
-    def _writer(
-        self,
-        profile: ModelProfile | None,
-        *,
-        mend: bool,
-        preserve: bool = False,
-        moving_breakpoints: bool = False,
-    ) -> ItemWriter:
-        return ItemWriter(
-            profile=profile,
-            preserve_thinking=preserve or self._preserve_thinking,
-            mend=mend,
-            memos=self._memos,
-            moving_breakpoints=moving_breakpoints,
+    def _adapted(
+        self, request: AdaptRequest, *, mend: bool, others: Mapping[str, Any] | None = None
+    ) -> Adapted:
+        converted = request.converted
+        if converted is None:
+            converted = convert_tools(request.tools, target=WIRE, profile=request.profile)
+        profile = request.profile
+        preserve = self._preserve_thinking or request.preserve_thinking_as_text
+        marks = profile is not None and profile.cache.explicit_marks
+        as_parts = request.moving_breakpoints and marks
+        # A string cannot hold a breakpoint: then the whole system prompt goes as items.
+        as_items = as_parts or (marks and self._is_prompt_marked(request.messages))
+        way = (profile, preserve, mend, renamed_tools(converted), as_items, as_parts)
+
+        def writer() -> ItemWriter:
+            return ItemWriter(
+                profile=profile,
+                preserve_thinking=preserve,
+                mend=mend,
+                names=converted.names,
+                memo=self._memos.of(way),
+                system_as_items=as_items,
+                as_parts=as_parts,
+                request=others,
+            )
+
+        line = self._lines.take(way, writer)
+        written = line.write(request.messages)
+        repairs, diagnostics = tuple(line.notes.repairs), tuple(line.notes.diagnostics)
+        if others is None:
+            self._lines.put(way, line)
+        body: dict[str, Any] = {}
+        if written.instructions:
+            body["instructions"] = written.instructions
+        body["input"] = written.input
+        if converted.wire:
+            body["tools"] = handed_out(converted.wire)
+        return Adapted(
+            body=body,
+            repairs=(*converted.repairs, *repairs),
+            diagnostics=(*converted.diagnostics, *diagnostics),
         )
+
+    def _is_prompt_marked(self, messages: Sequence[Message]) -> bool:
+        marked = self._marked.take((), lambda: RunningSum(is_marked_prompt))
+        found = marked.total(messages) > 0
+        self._marked.put((), marked)
+        return found
+
+    def forget(self) -> None:
+        """Let go of what was written last."""
+        self._lines.clear()
+        self._marked.clear()
+
+    def body_of(self, request: AdaptRequest, others: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The body of a conversation that was read, whose other keys are known."""
+        return self._adapted(request, mend=False, others=others).body
 
 
 def to_openai_responses(
@@ -107,13 +149,15 @@ def to_openai_responses(
     reasoning item has left the conversation since are taken off, and reasoning whose item has left.
     """
     request = request_of(conversation, system=system, tools=tools, model=model, wire=WIRE)
-    writer = ItemWriter(
-        profile=profile or profile_for(model, WIRE),
-        preserve_thinking=preserve_thinking_as_text,
-        mend=False,
-    )
     others = request.others
-    body = writer.body(request.messages, request.tools, others if request.was_read else None)
+    body = OpenAIResponsesAdapter(preserve_thinking_as_text).body_of(
+        AdaptRequest(
+            messages=request.messages,
+            tools=request.tools,
+            profile=profile or profile_for(model, WIRE),
+        ),
+        others if request.was_read else None,
+    )
     if not body["input"] and "input" not in others and _STORED & others.keys():
         del body["input"]
     return model_first({**others, **body})

@@ -9,8 +9,12 @@ from context_chef.adaptation.tools import ConvertedTools
 
 def way_of_naming(tools: ConvertedTools) -> Hashable:
     """Equal for two lists under which every call is written the same way."""
-    renamed = tuple(sorted((name, wire) for name, wire in tools.names.items() if name != wire))
     arguments = tuple(
         sorted((name, tuple(sorted(fields.items()))) for name, fields in tools.arguments.items())
     )
-    return renamed, arguments
+    return renamed_tools(tools), arguments
+
+
+def renamed_tools(tools: ConvertedTools) -> tuple[tuple[str, str], ...]:
+    """The tools that have another name on the wire, in an order of their own."""
+    return tuple(sorted((name, wire) for name, wire in tools.names.items() if name != wire))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from context_chef.errors import SettingsError
-from context_chef.ir.canonical import compact_json
+from context_chef.ir.handed_out import json_of
 from context_chef.ir.report import Report
 
 if TYPE_CHECKING:
@@ -85,4 +85,4 @@ class Payload(dict[str, Any]):
 
     def to_json(self) -> bytes:
         """The HTTP body's bytes (UTF-8, compact). Equal inputs give equal bytes."""
-        return compact_json(self._body(self)).encode("utf-8")
+        return json_of(self._body(self))

@@ -76,7 +76,7 @@ def read_messages(rows: object, *, path: str = "$", start: int = 0) -> tuple[Mes
 
 def as_messages(history: Sequence[MessageLike]) -> Sequence[Message]:
     """The very list when all of it are messages, else what `read_messages` makes of it."""
-    if isinstance(history, (list, tuple)) and all(isinstance(item, Message) for item in history):
+    if isinstance(history, (list, tuple)) and set(map(type, history)) <= {Message}:
         return cast("Sequence[Message]", history)
     return read_messages(history)
 

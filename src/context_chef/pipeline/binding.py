@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from itertools import chain
+from operator import is_
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,6 +20,7 @@ from context_chef.ir.blocks import Block, RedactedThinking, Thinking
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message
+from context_chef.ir.running import same_start
 from context_chef.ir.tools import ToolDefinition
 
 
@@ -40,108 +43,231 @@ class BoundThinking(msgspec.Struct, frozen=True, kw_only=True):
     repairs: tuple[Repair, ...] = ()
 
 
-def bind_thinking(
-    messages: Sequence[Message],
-    *,
-    tools: Iterable[ToolDefinition],
-    sent: SentPrefixes,
-    mend: Callable[[tuple[Message, ...]], tuple[Message, ...]],
-) -> BoundThinking:
-    """Drop the thinking blocks whose prefix changed since they were made.
+class _Step(NamedTuple):
+    """Where the walk over the messages stands behind one of them."""
 
-    `mend` makes messages sendable again after blocks were taken out of them.
+    digest: str
+    role: str
+    kept: int
+    """How many messages were kept so far; likewise of the rest."""
+    repairs: int
+    dropped: int
+    found: int
+
+
+class ThinkingBinder:
+    """Drops the thinking blocks whose prefix changed since they were made.
+
+    Remembers its last walk: messages that are the same, behind the same beginning, are not looked
+    at again. One request at a time.
     """
-    tools = tuple(tools)
-    kept, dropped, repairs = _without_unbound(messages, tools, sent)
-    final = mend(kept) if repairs else tuple(messages)
-    by_thinking, last = _digests(final, tools)
-    remembered = {key: sent.by_thinking.get(key, digest) for key, digest in by_thinking.items()}
-    # What was left out once stays out: what was made since was made without it.
-    remembered.update(dropped)
-    return BoundThinking(
-        messages=final,
-        sent=msgspec.structs.replace(sent, by_thinking=remembered, last=last),
-        repairs=tuple(repairs),
-    )
 
+    def __init__(self) -> None:
+        self._forget(())
+        self._final = _Digests()
 
-def _without_unbound(
-    messages: Sequence[Message], tools: tuple[ToolDefinition, ...], sent: SentPrefixes
-) -> tuple[tuple[Message, ...], dict[str, str], list[Repair]]:
-    digest = _Digest(tools)
-    kept: list[Message] = []
-    dropped: dict[str, str] = {}
-    repairs: list[Repair] = []
-    fresh = True
-    for index, message in enumerate(messages):
-        keys = [key for block in message.content if (key := _key(block))]
+    def _forget(self, tools: tuple[ToolDefinition, ...]) -> None:
+        self._tools = tools
+        self._messages: list[Message] = []
+        self._steps = [_Step(_start(tools), "", 0, 0, 0, 0)]
+        self._kept: list[Message] = []
+        self._repairs: list[Repair] = []
+        self._dropped: list[tuple[str, str]] = []
+        self._found: list[tuple[str, str]] = []
+        """Thinking that was kept, with the digest of what stands in front of it."""
+        self._ambiguous = False
+        self._sent: SentPrefixes | None = None
+        self._answered: SentPrefixes | None = None
+
+    def bind(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: tuple[ToolDefinition, ...],
+        sent: SentPrefixes,
+        mend: Callable[[tuple[Message, ...]], tuple[Message, ...]],
+    ) -> BoundThinking:
+        """The messages whose thinking still fits, and what to remember of them.
+
+        `mend` makes messages sendable again after blocks were taken out of them.
+        """
+        self._go_back(list(messages), tools, sent)
+        self._walk(sent)
+        found: Iterable[tuple[str, str]] = self._found
+        final, last = tuple(messages), self._steps[-1].digest
+        if self._repairs:
+            final = mend(tuple(self._kept))
+            found, last = self._final.of(final, tools)
+        by_thinking: dict[str, str] = {}
+        for key, digest in found:
+            if key not in by_thinking:
+                by_thinking[key] = sent.by_thinking.get(key, digest)
+        # What was left out once stays out: what was made since was made without it.
+        by_thinking.update(self._dropped)
+        # The same block in two places, say: what is remembered of it fits one of them only.
+        judged = chain(self._found, self._dropped)
+        self._ambiguous = any(by_thinking.get(key) != digest for key, digest in judged)
+        if by_thinking == sent.by_thinking:
+            answered = msgspec.structs.replace(sent, last=last)
+        else:
+            answered = msgspec.structs.replace(sent, by_thinking=by_thinking, last=last)
+        self._sent, self._answered = sent, answered
+        return BoundThinking(messages=final, sent=answered, repairs=tuple(self._repairs))
+
+    def _go_back(
+        self, messages: list[Message], tools: tuple[ToolDefinition, ...], sent: SentPrefixes
+    ) -> None:
+        """Keep what the last walk found of the messages that are the same."""
+        known = (
+            self._answered is not None
+            and not self._ambiguous
+            and (sent.by_thinking is self._answered.by_thinking or sent is self._sent)
+        )
+        if not known or not _same_tools(tools, self._tools):
+            self._forget(tools)
+        same = same_start(self._messages, messages)
+        if sent is self._sent and self._first_answer is not None:
+            # Whether the last request's answer was met already is told by that place alone.
+            same = min(same, self._first_answer)
+        self._messages = messages
+        del self._steps[same + 1 :]
+        step = self._steps[-1]
+        del self._kept[step.kept :], self._repairs[step.repairs :]
+        del self._dropped[step.dropped :], self._found[step.found :]
+
+    _first_answer: int | None = None
+    """The first message of the last walk whose thinking was not known."""
+
+    def _walk(self, sent: SentPrefixes) -> None:
+        step = self._steps[-1]
+        digest = _Digest(step.digest, step.role)
+        self._first_answer = None
+        for index in range(len(self._steps) - 1, len(self._messages)):
+            message = self._messages[index]
+            keys = [key for block in message.content if (key := _key(block))]
+            gone = self._unbound(index, keys, digest.value, sent) if keys else {}
+            if gone:
+                message = self._without_thinking(index, message, gone)
+            self._found.extend((key, digest.value) for key in keys if key not in gone)
+            if message.content or message is self._messages[index]:
+                self._kept.append(message)
+                digest.add(message)
+            self._steps.append(
+                _Step(
+                    digest.value,
+                    digest.role,
+                    len(self._kept),
+                    len(self._repairs),
+                    len(self._dropped),
+                    len(self._found),
+                )
+            )
+
+    def _unbound(
+        self, index: int, keys: list[str], digest: str, sent: SentPrefixes
+    ) -> dict[str, str]:
+        """The blocks that were made behind something else, with the digest of that."""
         expected = {key: sent.by_thinking.get(key) for key in keys}
         new = [key for key in keys if expected[key] is None]
         if new and len(new) < len(keys):
             # The message was sent before, and this was left out of it: it stays out.
             expected.update(dict.fromkeys(new, ""))
-        elif new and repairs:
+        elif new and self._repairs:
             # Never sent, and what stood before it when it was made was left out just now.
             expected.update(dict.fromkeys(new, ""))
-        elif new and fresh:
+        elif new and self._first_answer is None:
             expected.update(dict.fromkeys(new, sent.last))  # the answer to the last request
-            fresh = False
-        gone = {k: was for k, was in expected.items() if was is not None and was != digest.value}
-        if gone:
-            content = tuple(block for block in message.content if _key(block) not in gone)
-            dropped.update({key: was or "" for key, was in gone.items()})
-            repairs.append(
-                Repair(
-                    rule="anthropic/preserved-thinking",
-                    where=f"messages[{index}]",
-                    message=f"dropped {len(message.content) - len(content)} thinking block(s): "
-                    "what stands in front of them has changed since they were made",
-                )
+            self._first_answer = index
+        return {key: was for key, was in expected.items() if was is not None and was != digest}
+
+    def _without_thinking(self, index: int, message: Message, gone: Mapping[str, str]) -> Message:
+        content = tuple(block for block in message.content if _key(block) not in gone)
+        self._dropped.extend(gone.items())
+        self._repairs.append(
+            Repair(
+                rule="anthropic/preserved-thinking",
+                where=f"messages[{index}]",
+                message=f"dropped {len(message.content) - len(content)} thinking block(s): "
+                "what stands in front of them has changed since they were made",
             )
-            message = message.replace(content=content)
-            if not content:
-                continue
-        kept.append(message)
-        digest.add(message)
-    return tuple(kept), dropped, repairs
+        )
+        return message.replace(content=content)
 
 
-def _digests(
-    messages: Sequence[Message], tools: tuple[ToolDefinition, ...]
-) -> tuple[dict[str, str], str]:
-    digest = _Digest(tools)
-    found: dict[str, str] = {}
-    for message in messages:
-        for block in message.content:
-            if key := _key(block):
-                found.setdefault(key, digest.value)
-        digest.add(message)
-    return found, digest.value
+class _Digests:
+    """What stands in front of every thinking block of a list, remembered for a longer one."""
+
+    def __init__(self) -> None:
+        self._tools: tuple[ToolDefinition, ...] | None = None
+        self._messages: list[Message] = []
+        self._steps: list[tuple[str, str, int]] = []
+        self._found: list[tuple[str, str]] = []
+
+    def of(
+        self, messages: Sequence[Message], tools: tuple[ToolDefinition, ...]
+    ) -> tuple[Iterable[tuple[str, str]], str]:
+        """Keys of thinking blocks with the digests in front of them, and the digest of all."""
+        now = list(messages)
+        if self._tools is None or not _same_tools(tools, self._tools):
+            self._tools, self._messages, self._steps = tools, [], [(_start(tools), "", 0)]
+        same = same_start(self._messages, now)
+        self._messages = now
+        del self._steps[same + 1 :]
+        value, role, found = self._steps[-1]
+        del self._found[found:]
+        digest = _Digest(value, role)
+        for message in now[same:]:
+            keys = (key for block in message.content if (key := _key(block)))
+            self._found.extend((key, digest.value) for key in keys)
+            digest.add(message)
+            self._steps.append((digest.value, digest.role, len(self._found)))
+        return self._found, digest.value
+
+
+def _same_tools(one: tuple[ToolDefinition, ...], other: tuple[ToolDefinition, ...]) -> bool:
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
+def _start(tools: tuple[ToolDefinition, ...]) -> str:
+    return _hashed(msgspec.json.encode([_spelled(tool) for tool in tools]))
+
+
+def _spelled(tool: ToolDefinition) -> list[Any]:
+    """The fields of a definition, empty ones alike, whether they were given or left out."""
+    values = (getattr(tool, name) for name in tool.__struct_fields__)
+    return [None if value == {} else value for value in values]
+
+
+def _hashed(told: bytes) -> str:
+    return hashlib.sha256(told).hexdigest()[:32]
 
 
 class _Digest:
-    """A running digest of a request, blind to cache marks: those may move."""
+    """A running digest of a request, blind to cache marks: those may move.
 
-    def __init__(self, tools: tuple[ToolDefinition, ...]) -> None:
-        self._hash = hashlib.sha256(msgspec.json.encode(tools))
-        self._role = ""
+    Each step is made of the value before it, so that it can go on from any place.
+    """
 
-    @property
-    def value(self) -> str:
-        return self._hash.hexdigest()[:32]
+    def __init__(self, value: str, role: str) -> None:
+        self.value = value
+        self.role: str = role
 
     def add(self, message: Message) -> None:
         # Neighbours of one role are one turn on the wire, so only a change of role is told.
         role = "user" if message.role == "tool" else message.role
-        if role != self._role:
-            self._hash.update(role.encode())
-            self._role = role
+        if role != self.role:
+            self.value = _hashed(f"{self.value}{role}".encode())
+            self.role = role
         for block in message.content:
-            self._hash.update(msgspec.json.encode(_told(message, block)))
+            told = msgspec.json.encode(_told(message, block))
+            self.value = _hashed(self.value.encode() + told)
 
 
 def _told(message: Message, block: Block) -> Any:
-    return (message.tool_call_id, message.is_error, msgspec.structs.replace(block, cache=None))
+    bare = block
+    if block.cache is not None or (block.native is not EMPTY and not block.native):
+        bare = msgspec.structs.replace(block, cache=None, native=block.native or EMPTY)
+    return (message.tool_call_id, message.is_error, bare)
 
 
 def _key(block: Block) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
+from context_chef.adaptation.adapter import AdaptRequest, WireAdapter, is_wire_adapter
 from context_chef.adaptation.conversation import Conversation
 from context_chef.adaptation.http_body import http_body
 from context_chef.adaptation.read_anthropic import from_anthropic
@@ -20,6 +20,7 @@ from context_chef.bridge import settle
 from context_chef.errors import ContextChefError
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.handed_out import apart
 from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
 from context_chef.pipeline.turn import CompileTurn
@@ -46,7 +47,7 @@ async def mend_what_handlers_left(turn: CompileTurn) -> bool:
     if turn.target_name not in _READERS or turn.payload is None:
         return False
     faults = _faults(turn, turn.payload)
-    if not faults or not isinstance(turn.adapter, WireAdapter):
+    if not faults or not is_wire_adapter(turn.adapter):
         return False
     await _mend(turn, turn.payload, turn.adapter, faults)
     return True
@@ -66,7 +67,7 @@ def refused(turn: CompileTurn) -> list[Diagnostic]:
 
 
 def _faults(turn: CompileTurn, payload: Payload) -> list[Fault]:
-    request = {**_CALLERS_PART.get(turn.target_name, {}), **payload}
+    request = {**_CALLERS_PART.get(turn.target_name, {}), **apart(payload)}
     model = turn.inputs.model
     if model is not None and "model" in request:
         request["model"] = model

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from context_chef.adaptation.conversation import plain
 from context_chef.errors import InputError, shown
+from context_chef.ir.handed_out import HandedOut
 from context_chef.ir.text import clean_text
 from context_chef.slots import name_of
 
@@ -54,6 +55,6 @@ def _cleaned(value: Any) -> Any:
     if type(value) is dict:
         fields = cast(dict[Any, Any], value)
         return {_cleaned(key): _cleaned(item) for key, item in fields.items()}
-    if type(value) is list or type(value) is tuple:
+    if type(value) in (list, tuple, HandedOut):
         return [_cleaned(item) for item in cast("list[Any]", value)]
     return value

@@ -135,7 +135,7 @@ def _shares(turn: CompileTurn) -> Mapping[str, float]:
     conversation = turn.messages[turn.history_start :]
     shares: dict[str, float] = {"tools": turn.parts.janitor.count_tools(turn.inputs.tools)}
     for message in prefix:
-        name = turn.sources.get(id(message), "slot").partition(":")[0].replace("_", " ")
+        name = turn.sources.name(message).partition(":")[0].replace("_", " ")
         shares[name] = shares.get(name, 0) + count([message])
     own: list[Message] = []
     for message in conversation:

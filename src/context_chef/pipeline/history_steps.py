@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Set
+from functools import partial
 
 import msgspec
 
@@ -11,12 +12,11 @@ from context_chef.adaptation.anthropic import AnthropicAdapter
 from context_chef.adaptation.gemini import GeminiAdapter
 from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
-from context_chef.adaptation.profiles import profile_for
 from context_chef.bridge import settle, stepping
 from context_chef.errors import SettingsError, WindowFullError, shown
 from context_chef.events import CompileStarted, CompressEnded
 from context_chef.ir.diagnostics import Diagnostic
-from context_chef.ir.message import Message
+from context_chef.ir.message import Content, Message
 from context_chef.ir.window import OverflowResult
 from context_chef.pipeline import new_context
 from context_chef.pipeline.cancellation import raise_if_cancelled
@@ -50,6 +50,7 @@ _BUILT_IN = (
 async def start(turn: CompileTurn) -> None:
     """Tell observers, then find the target: an unknown name fails after `compile:start`."""
     state = turn.state
+    turn.parts.made.begin()
     await turn.emit(
         CompileStarted(system_prompt=state.system_prompt, history=state.transcript.items)
     )
@@ -85,7 +86,8 @@ def _find_target(turn: CompileTurn) -> None:
             f"`target` is a name or an adapter with `compile(messages)`, not {shown(target)}."
         )
     if inputs.model is not None and turn.target_name in {name for _, name in _BUILT_IN}:
-        turn.profile = profile_for(inputs.model, turn.target_name, profiles=settings.profiles)
+        made = turn.parts.made
+        turn.profile = made.profile(inputs.model, turn.target_name, settings.profiles)
 
 
 def _open_window(turn: CompileTurn) -> None:
@@ -100,8 +102,7 @@ def _open_window(turn: CompileTurn) -> None:
     transcript = turn.transcript
     if transcript.folds:
         turn.credit(transcript.folds[-1].messages, "fold")
-    for index in range(transcript.folded, len(transcript.items)):
-        turn.credit((transcript.items[index],), f"history[{index}]")
+    turn.sources.open(transcript.items, transcript.folded)
     turn.history = transcript.window
     turn.standing_head = turn.standing.messages if turn.standing is not None else ()
 
@@ -131,7 +132,7 @@ async def _offload(turn: CompileTurn, offload: Offload) -> None:
             f"A {failure.what} of {failure.characters} characters stays in the window, since the "
             f"store could not take it: {failure.error}"
         )
-        where = turn.sources.get(id(before[failure.index]), f"window[{failure.index}]")
+        where = turn.sources.name(before[failure.index])
         turn.diagnostics.append(Diagnostic(code="offload-failed", where=where, message=message))
         turn.parts.warn_once("offload-failed", "%s", message)
 
@@ -238,7 +239,9 @@ async def _served(turn: CompileTurn, overhead: float, *, forced: bool) -> bool:
     A signed summary that came back takes the place of what it stands for, on every target.
     """
     janitor = turn.parts.janitor
-    found = adopted(turn.history, janitor.lineage.current)
+    found = None
+    if turn.parts.made.summaries.total(turn.history):
+        found = adopted(turn.history, janitor.lineage.current)
     if found is not None:
         turn.janitor_turn = await janitor.begin(
             turn.history,
@@ -341,11 +344,14 @@ def _instructs_in_place(turn: CompileTurn) -> bool:
 
 
 def _with_instructions_in_place(turn: CompileTurn) -> tuple[Message, ...]:
+    made = turn.parts.made
+    if not made.system_messages.total(turn.history):
+        return turn.history
     placed: list[Message] = []
     said = False
     for message in turn.history:
         if said and message.role == "system" and not message.positional:
-            own = message.replace(positional=True)
+            own = made.form("in_place", message, partial(message.replace, positional=True))
             turn.succeed(message, own)
             placed.append(own)
         else:
@@ -418,12 +424,18 @@ def _fixed_overhead(turn: CompileTurn) -> float:
     if state.guardrails is not None:
         texts += [state.guardrails.rule, state.guardrails.prefill or ""]
     texts += [item.content for item in state.announcements]
-    messages += [Message.user(text) for text in texts if text]
+    made = turn.parts.made
+    for text in texts:
+        if text:
+            # Counted once, being the same object each time.
+            messages += made.own(("around", text), partial(_said, text))
     folded = turn.transcript.folded
-    messages += [
-        Message(role="user", content=tail.blocks)
-        for tail in state.sent_tails
-        if tail.after > folded
-    ]
+    for tail in state.sent_tails:
+        if tail.after > folded:
+            messages += made.own(("around", tail.blocks), partial(_said, tail.blocks))
     fixed = janitor.count(messages) if messages else 0
     return fixed + janitor.count_tools((*turn.inputs.tools, *inline_tools(turn)))
+
+
+def _said(content: Content) -> tuple[Message, ...]:
+    return (Message.user(content),)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
 
-from context_chef.adaptation.adapter import AdaptRequest, WireAdapter
+from context_chef.adaptation.adapter import AdaptRequest, WireAdapter, is_wire_adapter
 from context_chef.adaptation.http_body import http_body
-from context_chef.adaptation.sendable import make_sendable
-from context_chef.adaptation.tools import convert_tools
 from context_chef.bridge import settle
 from context_chef.errors import SettingsError, shown
 from context_chef.events import CompileDone, Repaired
 from context_chef.ir.blocks import Provider
 from context_chef.ir.frozen import thaw
+from context_chef.ir.handed_out import apart
 from context_chef.ir.message import Message
 from context_chef.ir.payload import CompileMeta, Payload
 from context_chef.pipeline import explained, finished, reporting
@@ -28,7 +28,6 @@ from context_chef.placement.cache import (
     CachePlan,
     audit_breakpoints,
     mark_tools,
-    marks_of,
     place_breakpoints,
 )
 from context_chef.selection.server import server_request
@@ -41,7 +40,7 @@ async def adapt(turn: CompileTurn) -> None:
     _mark_cache(turn)
     for handler in slots.handlers(before_adapt):
         await settle(handler(BeforeAdapt(messages=turn.messages, target=turn.target_name)))
-    if isinstance(turn.adapter, WireAdapter):
+    if is_wire_adapter(turn.adapter):
         await _adapt_wire(turn, turn.adapter)
     else:
         await _adapt_custom(turn)
@@ -59,7 +58,7 @@ async def adapt(turn: CompileTurn) -> None:
     await hold_to_what_was_sent(turn)
     if mended or len(turn.repairs) > repaired:
         turn.handled.append(("repair", _body_now(turn)))
-    for repair in turn.repairs:
+    for repair in turn.repairs if turn.parts.emitter.watched(Repaired) else ():
         await turn.emit(Repaired(rule=repair.rule, where=repair.where, message=repair.message))
 
 
@@ -88,14 +87,17 @@ async def done(turn: CompileTurn) -> None:
         await memory.commit(turn.memory)
     turn.publish(turn)
     if turn.parts.emitter.watched(CompileDone):
-        await turn.emit(CompileDone(payload=thaw(turn.payload)))
+        await turn.emit(CompileDone(payload=thaw(apart(turn.payload or {}))))
 
 
 async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     target = cast(Provider, turn.target_name)
-    every = (*turn.inputs.tools, *inline_tools(turn))
-    converted = convert_tools(every, target=target, profile=turn.profile)
-    sendable = make_sendable(
+    every = turn.inputs.tools
+    if inline := inline_tools(turn):
+        every = (*every, *inline)
+    made = turn.parts.made
+    converted = made.tool_lists.convert(every, target=target, profile=turn.profile)
+    sendable = made.mender.make_sendable(
         turn.messages,
         target=target,
         profile=turn.profile,
@@ -105,11 +107,15 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     turn.tool_names = {wire: name for wire, name in converted.back.items() if wire != name}
     turn.repairs.extend(sendable.repairs)
     # The adapter tells of the list; these are the definitions in the conversation.
-    inline = tuple(f"tools[{place}]" for place in range(len(turn.inputs.tools), len(every)))
-    turn.repairs.extend(repair for repair in converted.repairs if repair.where.startswith(inline))
+    behind = tuple(f"tools[{place}]" for place in range(len(turn.inputs.tools), len(every)))
+    turn.repairs.extend(repair for repair in converted.repairs if repair.where.startswith(behind))
+    listed = mark_tools(turn.inputs.tools) if turn.marks_tools else turn.inputs.tools
     request = AdaptRequest(
         messages=bound(turn, sendable.messages),
-        tools=mark_tools(turn.inputs.tools) if turn.marks_tools else turn.inputs.tools,
+        tools=listed,
+        converted=converted
+        if listed is every
+        else made.tool_lists.convert(listed, target=target, profile=turn.profile),
         profile=turn.profile,
         moving_breakpoints=turn.parts.settings.cache == "auto",
         preserve_thinking_as_text=turn.parts.settings.preserve_thinking_as_text,
@@ -185,27 +191,38 @@ def _mark_cache(turn: CompileTurn) -> None:
         )
     else:
         return
-    state = turn.state
-    items = _items_at(turn)
-    places = {item: index for index, item in items.items()}
+    state, made = turn.state, turn.parts.made
+    places = _Places(turn)
     tool_tokens = turn.parts.janitor.count_tools(turn.inputs.tools)
+    explicit = int(made.marks.total(turn.messages))
+    stays = appends(turn)
+    way = ("marked", stays)
+    marked: list[tuple[Message, Message]] = []
+
+    def form(message: Message, make: Callable[[], Message]) -> Message:
+        with_mark = made.form(way, message, make)
+        marked.append((message, with_mark))
+        return with_mark
 
     def placed(previous: int | None) -> tuple[list[Message], int | None]:
+        marked.clear()
         return place_breakpoints(
             turn.messages,
             plan=plan,
             stable_until=turn.stable_until,
             prefix_end=turn.history_start,
-            previous=None if previous is None else places.get(previous),
+            previous=None if previous is None else places.of(previous),
             tokens=turn.parts.janitor.count,
             tools=turn.inputs.tools,
             tool_tokens=tool_tokens,
-            tails_stay=appends(turn),
+            tails_stay=stays,
+            explicit=explicit,
+            form=form,
         )
 
     before = state.cache_anchor
     messages, last = placed(before)
-    if before is not None and last is not None and items.get(last) == before:
+    if before is not None and last is not None and places.item(last) == before:
         # The same request again, as for a retry: it is marked as it was the first time.
         before = state.cache_anchor_before
         messages, last = placed(before)
@@ -214,24 +231,49 @@ def _mark_cache(turn: CompileTurn) -> None:
         turn.target_name == "anthropic"
         and turn.history_start == 0
         and tool_tokens >= plan.minimum_tokens
-        and sum(map(marks_of, messages)) < plan.max_breakpoints
+        and explicit + len(marked) < plan.max_breakpoints
     )
-    turn.follow(turn.messages, tuple(messages))
+    for message, with_mark in marked:
+        turn.succeed(message, with_mark)
     turn.messages = tuple(messages)
-    if last in items:
+    anchor = None if last is None else places.item(last)
+    if anchor is not None:
         turn.state = msgspec.structs.replace(
-            turn.state, cache_anchor=items[last], cache_anchor_before=before
+            turn.state, cache_anchor=anchor, cache_anchor_before=before
         )
 
 
-def _items_at(turn: CompileTurn) -> dict[int, int]:
-    """By index in the window: the transcript item that stands there or was the last one before."""
-    transcript = turn.transcript
-    head = len(transcript.window) - (len(transcript.items) - transcript.folded)
-    item = transcript.folded - head + turn.left_to_server - 1
-    items: dict[int, int] = {}
-    for index in range(turn.history_start, len(turn.messages)):
-        if turn.sources.get(id(turn.messages[index])) not in ("sent_tail", SOURCE):
-            item += 1
-        items[index] = item
-    return items
+class _Places:
+    """Which item of the transcript stands at a place of the window, or was the last one before."""
+
+    def __init__(self, turn: CompileTurn) -> None:
+        transcript = turn.transcript
+        head = len(transcript.window) - (len(transcript.items) - transcript.folded)
+        self._first = transcript.folded - head + turn.left_to_server - 1
+        self._start, self._end = turn.history_start, len(turn.messages)
+        own: list[int] = []
+        if turn.generated:
+            name = turn.sources.name
+            own = [
+                at
+                for at in range(self._start, self._end)
+                if name(turn.messages[at]) in ("sent_tail", SOURCE)
+            ]
+        self._own = own
+
+    def item(self, index: int) -> int | None:
+        """The item at that place of the window."""
+        if not self._start <= index < self._end:
+            return None
+        return self._first + index - self._start + 1 - bisect_right(self._own, index)
+
+    def of(self, item: int) -> int | None:
+        """The last place that belongs to that item."""
+        low, high = self._start, self._end
+        while low < high:
+            middle = (low + high) // 2
+            if cast(int, self.item(middle)) <= item:
+                low = middle + 1
+            else:
+                high = middle
+        return low - 1 if low > self._start and self.item(low - 1) == item else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from context_chef.adaptation.adapter import WireAdapter
+from context_chef.adaptation.adapter import is_wire_adapter
 from context_chef.adaptation.tools import convert_tools
 from context_chef.errors import UnsendableError
 from context_chef.ir.blocks import Provider
@@ -22,7 +22,7 @@ def check_sendable(turn: CompileTurn) -> None:
     """
     if turn.target_name not in ("openai", "openai-responses"):
         return
-    if isinstance(turn.adapter, WireAdapter) and (faults := _tool_faults(turn)):
+    if is_wire_adapter(turn.adapter) and (faults := _tool_faults(turn)):
         raise UnsendableError(turn.target_name, faults)
 
 

@@ -49,7 +49,7 @@ def _tool_spans(turn: CompileTurn) -> list[Span]:
 def _message_spans(turn: CompileTurn) -> list[Span]:
     spans: list[Span] = []
     for message in turn.messages:
-        source = turn.sources.get(id(message), "slot")
+        source = turn.sources.name(message)
         generated = [block for block in message.content if _generated(block)]
         own = [block for block in message.content if not _generated(block)]
         if own or not generated:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
 
-from context_chef.adaptation.adapter import WireAdapter
+from context_chef.adaptation.adapter import WireAdapter, is_wire_adapter
 from context_chef.adaptation.notes import Notes
 from context_chef.adaptation.response_ids import take_off_ids
-from context_chef.adaptation.sendable import make_sendable
 from context_chef.errors import ContextChefError
 from context_chef.ir.diagnostics import Diagnostic
+from context_chef.ir.handed_out import handed_out, rows_of
 from context_chef.ir.message import Message
-from context_chef.pipeline.binding import bind_thinking
+from context_chef.ir.running import RunningSum
 from context_chef.pipeline.finished import read_back, write_anew
+from context_chef.pipeline.made_before import moves_up
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.slots import after_adapt
 
@@ -43,20 +43,19 @@ async def hold_to_what_was_sent(turn: CompileTurn) -> None:
     """The last look at a finished request, with those before it in mind."""
     if turn.target_name == "openai-responses":
         _hold_items(turn)
-    elif binds_thinking(turn) and is_edited(turn) and isinstance(turn.adapter, WireAdapter):
+    elif binds_thinking(turn) and is_edited(turn) and is_wire_adapter(turn.adapter):
         await _bind_what_handlers_left(turn, turn.adapter)
 
 
 def _bound(turn: CompileTurn, messages: tuple[Message, ...], tools: Any) -> tuple[Message, ...]:
-    def mend(changed: tuple[Message, ...]) -> tuple[Message, ...]:
-        return make_sendable(changed, target="anthropic", profile=turn.profile).messages
+    made = turn.parts.made
 
-    # In the order of the wire: what moves up to the system prompt stands in front of everything.
-    found = bind_thinking(
-        (
-            *(m for m in messages if m.role == "system" and not m.positional),
-            *(m for m in messages if m.role != "system" or m.positional),
-        ),
+    def mend(changed: tuple[Message, ...]) -> tuple[Message, ...]:
+        mender = made.mender_of_bound
+        return mender.make_sendable(changed, target="anthropic", profile=turn.profile).messages
+
+    found = made.binder.bind(
+        _system_first(messages, made.systems_sent),
         tools=tools,
         sent=turn.state.sent_prefixes,
         mend=mend,
@@ -64,6 +63,19 @@ def _bound(turn: CompileTurn, messages: tuple[Message, ...], tools: Any) -> tupl
     turn.repairs.extend(found.repairs)
     turn.state = msgspec.structs.replace(turn.state, sent_prefixes=found.sent)
     return found.messages
+
+
+def _system_first(messages: tuple[Message, ...], systems: RunningSum) -> tuple[Message, ...]:
+    """In the order of the wire: what goes into the system prompt stands in front."""
+    first = 0
+    while first < len(messages) and moves_up(messages[first]):
+        first += 1
+    if systems.total(messages) == first:
+        return messages
+    return (
+        *(m for m in messages if moves_up(m)),
+        *(m for m in messages if not moves_up(m)),
+    )
 
 
 async def _bind_what_handlers_left(turn: CompileTurn, adapter: WireAdapter) -> None:
@@ -90,40 +102,18 @@ def _hold_items(turn: CompileTurn) -> None:
     given: Any = payload.get("input")
     if not isinstance(given, list):
         return
-    rows = cast("list[Any]", given)
+    items = turn.parts.made.items
+    rows = list(rows_of(cast("list[Any]", given)))
     sent = turn.state.sent_prefixes
-    known, lost = _reasoning_of(rows, sent.by_item)
+    known, lost = items.judge(rows, sent.by_item)
     if lost and all(isinstance(row, dict) for row in rows):
         notes = Notes("openai-responses")
         rows = take_off_ids(rows, lost, notes, store=payload.get("store"))
-        payload["input"] = rows
+        payload["input"] = handed_out(rows)
         turn.repairs.extend(notes.repairs)
-        known, _ = _reasoning_of(rows, sent.by_item)
+        known, _ = items.judge(rows, sent.by_item)
     if known:
         by_item = {**sent.by_item, **known}
+        items.remembered(by_item)
         changed = msgspec.structs.replace(sent, by_item=by_item)
         turn.state = msgspec.structs.replace(turn.state, sent_prefixes=changed)
-
-
-def _reasoning_of(
-    rows: list[Any], sent: Mapping[str, str]
-) -> tuple[dict[str, str], dict[int, str]]:
-    """Which items are met behind reasoning for the first time, and which have lost theirs."""
-    met: dict[str, str] = {}
-    lost: dict[int, str] = {}
-    previous: str | None = None
-    for index, row in enumerate(rows):
-        behind, previous = previous, None
-        item = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
-        identifier = item.get("id")
-        if not isinstance(identifier, str) or not identifier:
-            continue
-        if item.get("type") == "reasoning" or (
-            item.get("type") == "item_reference" and identifier.startswith("rs")
-        ):
-            previous = identifier
-        elif (wanted := sent.get(identifier, behind)) != behind:
-            lost[index] = f"its reasoning item {wanted!r} does not stand before it any more"
-        elif behind is not None and identifier not in sent:
-            met[identifier] = behind
-    return met, lost

@@ -200,6 +200,7 @@ def _messages(turn: CompileTurn, change: ToolChange) -> list[Message]:
     content = tuple(Opaque(provider=target, value=value) for value in values)
     message = Message(role="system", content=content, positional=True)
     turn.credit((message,), SOURCE)
+    turn.generated = True
     return [message]
 
 
@@ -214,7 +215,7 @@ def _settled_place(turn: CompileTurn, messages: Sequence[Message], after: int) -
     """In front of the first answer behind item `after`, where no answer is split from its turn."""
     place = len(messages)
     for index, message in enumerate(messages):
-        item = _item(turn.sources.get(id(message), ""))
+        item = _item(turn.sources.name(message))
         if item is not None and item >= after:
             place = index
             break
@@ -240,7 +241,7 @@ def _parts(turn: CompileTurn) -> Iterator[SentPart]:
     for message in turn.messages[: turn.history_start]:
         content = tuple(msgspec.structs.replace(block, cache=None) for block in message.content)
         digest = hashlib.sha256(msgspec.json.encode((message.role, content))).hexdigest()[:16]
-        yield SentPart(source=turn.sources.get(id(message), "slot"), digest=digest)
+        yield SentPart(source=turn.sources.name(message), digest=digest)
 
 
 def _inline_changes(turn: CompileTurn, before: SentRequest) -> list[PrefixChange]:
@@ -339,7 +340,7 @@ class _Cost:
             if part in known
         ]
         for message in turn.messages[turn.history_start :]:
-            source = turn.sources.get(id(message), "")
+            source = turn.sources.name(message)
             item = _item(source)
             if source == "fold" or (item is not None and item < self._before.items):
                 standing.append(message)

@@ -20,7 +20,9 @@ from context_chef.ir.window import Budget, OverflowResult
 from context_chef.persistence.memory import Memory, MemoryArtifacts
 from context_chef.persistence.offload_messages import OffloadedMessages
 from context_chef.pipeline.last_request import LastRequest
+from context_chef.pipeline.made_before import MadeBefore
 from context_chef.pipeline.sent_request import SentRequest, ToolChange
+from context_chef.pipeline.sources import Sources
 from context_chef.pipeline.state import ChefState, CompileInputs
 from context_chef.placement.announcements import Announcement
 from context_chef.placement.tail import TailParts
@@ -95,6 +97,7 @@ class ChefParts:
     transforms: TransformCache
     warned: set[str]
     watchers: list[CompileWatcher] = field(default_factory=list["CompileWatcher"])
+    made: MadeBefore = field(default_factory=MadeBefore)
 
     def warn_once(self, cause: str, message: str, *args: object) -> None:
         """Say it the first time that this chef meets `cause`."""
@@ -150,9 +153,10 @@ class CompileTurn:
 
     history: tuple[Message, ...] = ()
     """The conversation as it will be sent, so far."""
-    sources: dict[int, str] = field(default_factory=dict[int, str])
-    """Where a message came from, by its identity. The messages are kept alive by `seen`."""
-    seen: list[Message] = field(default_factory=list[Message])
+    sources: Sources = field(default_factory=Sources)
+    """Where a message came from."""
+    generated: bool = False
+    """Messages of ours stand among those of the conversation."""
     handoff: Announcement | None = None
     overflow: OverflowResult | None = None
     janitor_turn: JanitorTurn | None = None
@@ -213,7 +217,7 @@ class CompileTurn:
         """`new` stands for what `old` was, and comes from where it came from."""
         if new is not old:
             self.originals[id(new)] = self.original(old)
-            self.credit((new,), self.sources.get(id(old), "slot"))
+            self.sources.succeed(old, new)
 
     def original(self, message: Message) -> Message:
         """The transcript's own message behind a transformed or offloaded one."""
@@ -229,9 +233,7 @@ class CompileTurn:
 
     def credit(self, messages: tuple[Message, ...], source: str) -> None:
         """Remember who brought these messages, for the report."""
-        for message in messages:
-            self.sources[id(message)] = source
-            self.seen.append(message)
+        self.sources.credit(messages, source)
 
     async def emit(self, event: Event) -> None:
         """Tell observers, with this compile's token."""

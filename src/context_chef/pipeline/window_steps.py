@@ -138,8 +138,8 @@ def _sandwich(turn: CompileTurn) -> Sandwich:
     shown = settings.skill_placement == "after_system"
     layers = Sandwich(
         system_prompt=state.system_prompt,
-        skill=_generated(state.skill.instructions, "skill") if state.skill and shown else (),
-        toolkits=_generated(turn.inputs.toolkit_directory, "toolkits"),
+        skill=_generated(turn, state.skill.instructions, "skill") if state.skill and shown else (),
+        toolkits=_generated(turn, turn.inputs.toolkit_directory, "toolkits"),
         memory=_memory_messages(turn),
         history=turn.history,
         dynamic_state=() if _volatile_in_tail(turn) else _state_messages(turn),
@@ -179,18 +179,28 @@ def _opening(turn: CompileTurn) -> tuple[tuple[Message, ...], str]:
     return guardrails.prefill_messages, ""
 
 
-def _generated(text: str, source: str) -> tuple[Message, ...]:
-    return (Message(role="system", content=(Text(text=text, source=source),)),) if text else ()
+def _generated(turn: CompileTurn, text: str, source: str) -> tuple[Message, ...]:
+    return _instruction(turn, (text, source)) if text else ()
+
+
+def _instruction(turn: CompileTurn, *texts: tuple[str, str]) -> tuple[Message, ...]:
+    """A system message of these texts and their sources: as long as they stay, the same object."""
+
+    def make() -> tuple[Message, ...]:
+        blocks = tuple(Text(text=text, source=source) for text, source in texts)
+        return (Message(role="system", content=blocks),)
+
+    return turn.parts.made.own(("instruction", *texts), make)
 
 
 def _memory_messages(turn: CompileTurn) -> tuple[Message, ...]:
     if turn.memory is None:
         return ()
-    blocks = [Text(text=turn.parts.vocabulary.memory_instruction, source="memory_instruction")]
+    texts = [(turn.parts.vocabulary.memory_instruction, "memory_instruction")]
     in_prefix = turn.parts.settings.memory_placement == "after_system"
     if turn.memory.block and in_prefix and not _volatile_in_tail(turn):
-        blocks.append(Text(text=turn.memory.block, source="memory"))
-    return (Message(role="system", content=tuple(blocks)),)
+        texts.append((turn.memory.block, "memory"))
+    return _instruction(turn, *texts)
 
 
 def _state_messages(turn: CompileTurn) -> tuple[Message, ...]:
@@ -318,15 +328,13 @@ def _append_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcem
     if blocks:
         blocks = (msgspec.structs.replace(blocks[0], apart=True), *blocks[1:])
         last = messages[end - 1] if end > turn.history_start else None
+        sent = SentTail(after=len(turn.transcript.items), blocks=blocks)
         if last is not None and last.role == "user":
-            messages[end - 1] = with_blocks(last, blocks)
+            messages[end - 1] = _with_tail(turn, last, blocks)
             turn.succeed(last, messages[end - 1])
         else:
-            own = Message(role="user", content=blocks)
-            turn.credit((own,), "sent_tail")
-            messages.insert(end, own)
+            messages[end:end] = _own_tail(turn, sent)
             end += 1
-        sent = SentTail(after=len(turn.transcript.items), blocks=blocks)
         turn.state = msgspec.structs.replace(turn.state, sent_tails=(*turn.state.sent_tails, sent))
     turn.messages = tuple(messages)
     turn.stable_until = end
@@ -347,14 +355,27 @@ def with_sent_tails(turn: CompileTurn) -> tuple[Message, ...]:
         index = tail.after + shift
         if 0 < index <= len(messages) and messages[index - 1].role == "user":
             last = messages[index - 1]
-            messages[index - 1] = with_blocks(last, tail.blocks)
+            messages[index - 1] = _with_tail(turn, last, tail.blocks)
             turn.succeed(last, messages[index - 1])
         else:
-            own = Message(role="user", content=tail.blocks)
-            turn.credit((own,), "sent_tail")
-            messages.insert(index, own)
+            messages[index:index] = _own_tail(turn, tail)
             shift += 1
     return tuple(messages)
+
+
+def _with_tail(turn: CompileTurn, message: Message, blocks: tuple[Text, ...]) -> Message:
+    """The message followed by a tail: the same object each time."""
+    return turn.parts.made.form("tail", message, lambda: with_blocks(message, blocks), of=blocks)
+
+
+def _own_tail(turn: CompileTurn, tail: SentTail) -> tuple[Message, ...]:
+    """A tail that is a message: the same object each time."""
+    own = turn.parts.made.own(
+        ("tail", tail.after, tail.blocks), lambda: (Message(role="user", content=tail.blocks),)
+    )
+    turn.credit(own, "sent_tail")
+    turn.generated = True
+    return own
 
 
 def _answers_may_end(turn: CompileTurn) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
@@ -57,6 +58,10 @@ class CachePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the wire can mark what an assistant said."""
 
 
+def _made_anew(_: Message, make: Callable[[], Message]) -> Message:
+    return make()
+
+
 def place_breakpoints(
     messages: Sequence[Message],
     *,
@@ -68,6 +73,8 @@ def place_breakpoints(
     tools: Sequence[ToolDefinition] = (),
     tool_tokens: float = 0,
     tails_stay: bool = False,
+    explicit: int | None = None,
+    form: Callable[[Message, Callable[[], Message]], Message] = _made_anew,
 ) -> tuple[list[Message], int | None]:
     """The messages with automatic breakpoints added, and the index of the last one.
 
@@ -76,15 +83,18 @@ def place_breakpoints(
     is the message that carried the last breakpoint of the request before: a mark there finds what
     that request wrote, however much was added since. `tools` stand in front of it all: their own
     marks and their `tool_tokens` count towards the provider's limits. With `tails_stay` what we
-    generate is sent again as it was, so that it may be marked like everything else.
+    generate is sent again as it was, so that it may be marked like everything else. `explicit` is
+    how many marks there are already, where that is known. `form` answers a marked message, and may
+    remember it.
     """
     marked = list(messages)
-    explicit = sum(marks_of(message) for message in messages)
+    if explicit is None:
+        explicit = sum(marks_of(message) for message in messages)
     room = plan.max_breakpoints - explicit - sum(tool.cache is not None for tool in tools)
     if room <= 0 or tool_tokens + tokens(messages[:stable_until]) < plan.minimum_tokens:
         return marked, None
     wanted = _wanted(messages, plan, stable_until, prefix_end, previous)
-    ttl_limit = _last_long_mark(messages)
+    ttl_limit = _last_long_mark(messages) if explicit else -1
     last: int | None = None
     for wish in wanted:
         if room <= 0:
@@ -92,9 +102,9 @@ def place_breakpoints(
         for index in range(wish, ttl_limit, -1):
             if marks_of(marked[index]):
                 break
-            placed = _mark(marked[index], plan, tails_stay=tails_stay)
-            if placed is not None:
-                marked[index] = placed
+            mark = _mark(marked[index], plan, tails_stay=tails_stay)
+            if mark is not None:
+                marked[index] = form(marked[index], mark)
                 room -= 1
                 last = index if last is None else max(last, index)
                 break
@@ -153,8 +163,9 @@ def _last_long_mark(messages: Sequence[Message]) -> int:
     return -1
 
 
-def _mark(message: Message, plan: CachePlan, *, tails_stay: bool) -> Message | None:
-    """The message with a mark behind its last own block that can carry one; None when none can.
+def _mark(message: Message, plan: CachePlan, *, tails_stay: bool) -> Callable[[], Message] | None:
+    """Makes the message with a mark behind its last own block that can carry one; None when none
+    can.
 
     The message itself is marked where that is the same: it changes nothing about how its content
     is written, so that the request after, which marks another one, still begins alike.
@@ -170,11 +181,11 @@ def _mark(message: Message, plan: CachePlan, *, tails_stay: bool) -> Message | N
     if not carriers:
         return None
     if not any(generated):
-        return message.replace(cache=CacheBreakpoint())
+        return partial(message.replace, cache=CacheBreakpoint())
     marked = msgspec.structs.replace(message.content[carriers[-1]], cache=CacheBreakpoint())
     content = list(message.content)
     content[carriers[-1]] = marked
-    return message.replace(content=tuple(content))
+    return partial(message.replace, content=tuple(content))
 
 
 def _is_generated(block: Block) -> bool:

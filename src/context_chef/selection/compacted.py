@@ -20,6 +20,11 @@ def is_signed_summary(block: Block) -> bool:
     return block.kind == "compaction" and bool(value.get("signature") and value.get("content"))
 
 
+def carries_summary(message: Message) -> bool:
+    """Whether there is a signed summary in that message."""
+    return any(map(is_signed_summary, message.content))
+
+
 def failed_summary(message: Message) -> bool:
     """Whether a compaction was asked for and came to nothing."""
     return message.role == "assistant" and any(

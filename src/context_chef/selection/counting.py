@@ -22,6 +22,7 @@ from context_chef.ir.blocks import (
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
+from context_chef.ir.running import RunningSum
 from context_chef.ir.tokens import Tokenizer, estimate
 from context_chef.ir.tools import ToolDefinition
 from context_chef.selection.exact import exact_tokenizer, from_tiktoken
@@ -33,6 +34,9 @@ HistoryTokenizer: TypeAlias = Callable[[Sequence[Message]], float]
 TokenizerLike: TypeAlias = "str | Tokenizer | HistoryTokenizer | Callable[[str], Any] | None"
 """A name, a `Tokenizer`, a tiktoken encoding, or a callable on messages or on text."""
 
+_LISTS: Final = 4
+"""So many lists are remembered: the history, the whole request, and what is tried out."""
+_SHORT: Final = 4
 _MESSAGE_OVERHEAD: Final = 4
 _CALL_OVERHEAD: Final = 8
 _RESULT_OVERHEAD: Final = 6
@@ -78,11 +82,11 @@ class MessageCounter:
         self._count: Callable[[str], int] = tokenizer.count if tokenizer else estimate
         self._provider: Provider | None = provider
         self._counts = _PerObject()
-        self._last: tuple[tuple[Message, ...], int] = ((), 0)
+        self._lists: list[RunningSum] = []
 
     def adopt(self, other: MessageCounter) -> None:
         """Know what another counter of the same tokenizer has counted."""
-        self._counts, self._last = other._counts, other._last
+        self._counts = other._counts
 
     def count(self, text: str) -> int:
         """Tokens of a text."""
@@ -98,15 +102,15 @@ class MessageCounter:
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         """Tokens of a list. What was counted before and only grew costs what is new."""
-        items = tuple(messages)
-        before, total = self._last
-        length = len(before)
-        if not length or items[:length] != before:
-            length = total = 0
-        for message in items[length:]:
-            total += self.count_message(message)
-        self._last = (items, total)
-        return total
+        if len(messages) < _SHORT:
+            return sum(map(self.count_message, messages))
+        first = messages[0]
+        known = next((each for each in self._lists if each.begins_with(first)), None)
+        known = known or RunningSum(self.count_message)
+        # The latest in front, since the last one is forgotten.
+        others = [each for each in self._lists if each is not known]
+        self._lists = [known, *others[: _LISTS - 1]]
+        return int(known.total(messages))
 
     __call__ = count_messages
 

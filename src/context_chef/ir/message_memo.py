@@ -1,4 +1,4 @@
-"""What was written for a message the last time: a message never changes, so neither does that.
+"""What was made of a message the last time: a message never changes, so neither does that.
 
 A conversation is compiled again for every turn and is nearly the same each time. What was made of
 its messages is kept as long as the messages live, by their identity, apart for each way of writing.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar
 
 from context_chef.ir.message import Message
 
@@ -47,15 +47,3 @@ class Memos(Generic[M]):
             memo = MessageMemo[M]()
             self._memos = {**dict(list(self._memos.items())[1 - _KEPT_WAYS :]), way: memo}
         return memo
-
-
-def fresh(value: Any) -> Any:
-    """An independent copy of finished JSON."""
-    if isinstance(value, dict):
-        return {
-            key: item if item.__class__ is str else fresh(item)
-            for key, item in cast(dict[str, Any], value).items()
-        }
-    if isinstance(value, list):
-        return [item if item.__class__ is str else fresh(item) for item in cast(list[Any], value)]
-    return value

@@ -1,0 +1,62 @@
+"""Where the messages of one compile come from, for the report and for whoever has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import overload
+
+from context_chef.ir.message import Message
+
+
+class Sources:
+    """Sources by the identity of the messages, which are kept alive here.
+
+    Those of the conversation are looked up when they are asked for: mostly nobody does.
+    """
+
+    def __init__(self) -> None:
+        self._items: tuple[Message, ...] = ()
+        self._start = 0
+        self._known: dict[int, str | int] = {}
+        """A source, or the identity of the message that it is the source of."""
+        self._seen: list[Message] = []
+
+    def open(self, items: tuple[Message, ...], start: int) -> None:
+        """The conversation: from item `start` on, items stand for themselves."""
+        self._items, self._start = items, start
+
+    def credit(self, messages: Iterable[Message], source: str) -> None:
+        """These messages are brought by that source."""
+        for message in messages:
+            self._known[id(message)] = source
+            self._seen.append(message)
+
+    def succeed(self, old: Message, new: Message) -> None:
+        """`new` comes from where `old` comes from."""
+        self._known[id(new)] = id(old)
+        self._seen += (old, new)
+
+    @overload
+    def get(self, key: int, default: str) -> str: ...
+    @overload
+    def get(self, key: int, default: None = None) -> str | None: ...
+    def get(self, key: int, default: str | None = None) -> str | None:
+        """The source of the message of that identity."""
+        found = self._known.get(key)
+        steps = 0
+        while isinstance(found, int) and steps < 100:
+            key, steps = found, steps + 1
+            found = self._known.get(key)
+        if isinstance(found, str):
+            return found
+        index = self._places.get(key)
+        return default if index is None else f"history[{index}]"
+
+    def name(self, message: Message) -> str:
+        """The source of the message; `slot` for one that a handler brought."""
+        return self.get(id(message), "slot")
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {id(self._items[at]): at for at in range(self._start, len(self._items))}
