@@ -188,3 +188,16 @@ def test_a_veto_holds_the_strategy_back_for_now() -> None:
     chef.compile_sync("openai")
 
     assert "What was said before." in chef.window[0].text
+
+
+def test_a_tail_that_makes_a_second_cut_needed_does_not_bring_an_older_cut_back() -> None:
+    """The older cut stands for the first messages of the history, not of what was cut since."""
+    chef = chef_with(summarize(compression_model=Model())).set_history(said(0, 10))
+    chef.compile_sync("openai")
+    chef.extend([Message.assistant("Like this."), Message.user("<last> " + "y" * 2_300)])
+    chef.set_dynamic_state(None, {"plan": "z" * 900})
+
+    payload = chef.compile_sync("openai")
+
+    assert "<last>" in str(payload["messages"])
+    assert size(payload) <= 3_000

@@ -410,8 +410,8 @@ class OverflowPass:
 
     def _go_on_standing(self, before: OverflowResult) -> bool:
         """Send what an earlier emergency cut left, where nothing better came and it still fits."""
-        if self._standing is None or self.strategy_result is not None:
-            return False
+        if self._standing is None or self.strategy_result is not None or before.changed:
+            return False  # a history that this pass has cut is none that the cut stands for
         history = self._standing.on(before.history)
         if not self._fit.fits(history, self._overhead):
             return False
