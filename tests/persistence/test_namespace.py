@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from context_chef.errors import (
     AddressError,
     AsyncRequiredError,
     CorruptStoreError,
+    InputError,
     SettingsError,
     StoreCapabilityError,
     StoreError,
@@ -380,3 +381,38 @@ def test_a_snapshot_comes_back_in_its_order_and_forgets_the_index(notes: Namespa
     assert list(notes.entries_sync()) == ["zeta", "b", "10", "2"]
     assert content(notes, "zeta") == "zeta"
     assert notes.index() == ()
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("backend", [InMemoryBackend(), Minimal()], ids=["swaps", "four methods"])
+def test_a_change_that_writes_its_own_entry_is_told_so(backend: InMemoryBackend) -> None:
+    """It would find for ever that somebody else was faster: itself."""
+    notes = Store(backend).namespace("notes")
+    notes.put_sync("a", "before")
+
+    for write in (
+        lambda: notes.put_sync("a", "inner"),
+        lambda: notes.append_sync("a", "inner"),
+        lambda: notes.delete_sync("a"),
+    ):
+
+        def change(before: StoredEntry | None, write: Callable[[], object] = write) -> StoredEntry:
+            write()
+            return StoredEntry(content="outer")
+
+        with pytest.raises(StoreError, match="by this very call"):
+            notes.update_sync("a", change)
+    entry = notes.get_sync("a")
+    assert entry is not None
+    assert entry.content == "before"
+
+
+def test_a_text_alone_is_put_under_its_content_address() -> None:
+    notes = Store(InMemoryBackend()).namespace("notes")
+
+    put = notes.put_sync("hello")
+
+    assert put == notes.put_auto_sync("hello")
+    assert put.path == "notes_2cf24dba5fb0a30e.txt"
+    with pytest.raises(InputError, match="content"):
+        notes.put_sync(5)  # type: ignore[arg-type] - what a caller without types may do

@@ -50,12 +50,8 @@ class EntryLocks:
         A sync call waits for other threads. It raises AsyncRequiredError when it is a task of its
         own event loop that holds the lock, which could not go on while the call waits.
         """
+        self.refuse_own(*key)
         mine = (id(self), key)
-        if mine in _holding.get():
-            raise StoreError(
-                f"{shown('/'.join(key))} is being changed by this very call; "
-                "return the new entry instead of writing it from within the change."
-            )
         pause = 0.0
         while (holder := self._take(key)) is not None:
             await _wait(key, holder, pause)
@@ -68,6 +64,14 @@ class EntryLocks:
             held = self._held.get()
             with held.guard:
                 held.by.pop(key, None)
+
+    def refuse_own(self, *key: str) -> None:
+        """Raise StoreError when it is the running call that holds the lock."""
+        if (id(self), key) in _holding.get():
+            raise StoreError(
+                f"{shown('/'.join(key))} is being changed by this very call; "
+                "return the new entry instead of writing it from within the change."
+            )
 
     def _take(self, key: _Key) -> int | None:
         """Take the lock, or answer which thread holds it."""

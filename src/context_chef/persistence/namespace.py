@@ -203,13 +203,16 @@ class NamespaceView:
     # Writing
 
     async def put(
-        self, path: str, content: str, meta: Mapping[str, Any] | None = None
+        self, path: str, content: str | None = None, meta: Mapping[str, Any] | None = None
     ) -> PutResult:
         """Store the text under that path, replacing what is there.
 
         `createdAt` and `updatedAt` are now unless `meta` gives them. A content address takes only
-        the text that it was made of.
+        the text that it was made of. A text alone, `put(text)`, goes under its content address as
+        `put_auto(text)` does it.
         """
+        if content is None:
+            return await self.put_auto(path, meta)
         address.check_path(path, self.ns)
         entry = self._entry(content, meta)
         self._check_promise(path, content)
@@ -439,7 +442,9 @@ class NamespaceView:
     def physical_path_sync(self, path: str) -> str | None:
         return run_sync(self.physical_path(path))
 
-    def put_sync(self, path: str, content: str, meta: Mapping[str, Any] | None = None) -> PutResult:
+    def put_sync(
+        self, path: str, content: str | None = None, meta: Mapping[str, Any] | None = None
+    ) -> PutResult:
         return run_sync(self.put(path, content, meta))
 
     def put_auto_sync(self, content: str, meta: Mapping[str, Any] | None = None) -> PutResult:
@@ -494,6 +499,8 @@ class NamespaceView:
     async def _alone(self, path: str) -> AsyncGenerator[None]:
         """Keep a plain write out of an update's way where the backend itself cannot."""
         if self._calls.offers("compare_and_swap"):
+            # A change that writes its own entry would always find that somebody was faster.
+            self._locks.refuse_own(self.ns, path)
             yield
         else:
             async with self._locks.hold(self.ns, path):
