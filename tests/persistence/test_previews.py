@@ -118,6 +118,20 @@ def test_repetitions_count_once_and_the_last_certain_error_is_kept() -> None:
     ]
 
 
+def test_errors_that_differ_in_a_number_all_stay_while_there_is_room() -> None:
+    failed = [f"FAILED tests/test_{n}.py::test_it - assert {n} == 0" for n in (7, 8, 9)]
+    late = [f"2026-01-01 10:00:{n:02} ERROR: connection refused" for n in range(30)]
+    text = "\n".join(["ok", *failed, *late, "Connection refused by peer"])
+
+    assert error_lines(text) == [
+        (2, failed[0]),
+        (3, failed[1]),
+        (4, failed[2]),
+        (5, late[0]),
+        (35, "Connection refused by peer"),
+    ]
+
+
 @needs_data
 def test_the_cause_of_a_real_failure_is_among_the_kept_lines() -> None:
     outputs = DATA / "tool_outputs"

@@ -59,35 +59,49 @@ _CODE: Final = re.compile(
 )
 """Source code talks about errors without being one."""
 _DIGITS: Final = re.compile(r"\d+")
+_TIMES: Final = re.compile(
+    r"(?:\b\d{4}[-/]\d\d[-/]\d\d[T ]?)?\b\d\d?:\d\d:\d\d(?:[.,]\d+)?Z?"
+    r"|\b1[0-9]{9}(?:[.]?[0-9]{3})?\b"
+)
+"""When something was said: of day and clock, or in seconds or milliseconds since 1970."""
 _MOST_LOOKED_AT: Final = 4_000
 
 
 def error_lines(text: str, *, first_line: int = 1, limit: int = 12) -> list[tuple[int, str]]:
     """At most `limit` numbered lines that look like errors, in their order.
 
-    `first_line` is the number of the text's first line. Lines that are certain come before likely
-    ones; of many that say the same, the first stands for all. Long lines are cut in the middle.
+    `first_line` is the number of the text's first line. Every kind of line comes before a second
+    one of a kind (the same but for its numbers), certain ones before likely ones; of those that
+    say the same at another time, the first stands for all. Long lines are cut in the middle.
     """
     if limit <= 0:
         return []
-    certain: dict[str, tuple[int, str]] = {}
-    likely: dict[str, tuple[int, str]] = {}
-    last: tuple[int, str] | None = None
+    certain, likely = _Found(), _Found()
     for number, line in _candidates(text):
         rank = _rank(line if len(line) <= 2_000 else line[:2_000])
-        if rank == 0:
-            continue
-        kept = (first_line + number, _clip(line.strip()))
-        key = _DIGITS.sub("0", kept[1])
-        (certain if rank == 2 else likely).setdefault(key, kept)
-        if rank == 2:
-            last = kept
-    chosen = list(certain.values())[:limit]
-    if last is not None and last not in chosen and len(chosen) == limit:
+        if rank > 0:
+            (certain if rank == 2 else likely).add(first_line + number, _clip(line.strip()))
+    firsts = [*certain.kinds.values(), *likely.kinds.values()]
+    ranked = dict.fromkeys([*firsts, *certain.said.values(), *likely.said.values()])
+    chosen = list(ranked)[:limit]
+    if certain.last is not None and certain.last not in chosen and len(chosen) == limit:
         # The last error of a long output is often the one that ended it.
-        chosen[-1] = last
-    chosen += list(likely.values())[: limit - len(chosen)]
+        chosen[-1] = certain.last
     return sorted(chosen)
+
+
+class _Found:
+    """The first line of every kind, the first of everything said, and the last of all."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, tuple[int, str]] = {}
+        self.said: dict[str, tuple[int, str]] = {}
+        self.last: tuple[int, str] | None = None
+
+    def add(self, number: int, line: str) -> None:
+        self.last = (number, line)
+        self.kinds.setdefault(_DIGITS.sub("0", line), self.last)
+        self.said.setdefault(_TIMES.sub("", line), self.last)
 
 
 def _candidates(text: str) -> Iterator[tuple[int, str]]:
