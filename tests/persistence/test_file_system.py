@@ -117,6 +117,28 @@ def test_links_lead_nowhere_neither_on_read_nor_on_write(tmp_path: Path) -> None
     assert "leaked" in (outside / "secret").read_text()
 
 
+def test_a_pipe_hides_no_entry_of_its_name(tmp_path: Path) -> None:
+    backend = FileSystemBackend(tmp_path)
+    (tmp_path / "notes").mkdir()
+    os.mkfifo(tmp_path / "notes" / "pipe")
+    backend.write("notes", "pipe", ENTRY)
+
+    assert [entry.path for entry in backend.list("notes")] == ["pipe"]
+    assert list(backend.read_all("notes")) == ["pipe"]
+
+
+def test_a_store_stays_where_it_was_when_the_process_changes_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    backend = FileSystemBackend("store")
+    backend.write("notes", "a", ENTRY)
+    monkeypatch.chdir("elsewhere")
+
+    assert backend.read("notes", "a") == ENTRY
+
+
 def test_a_linked_lock_file_is_refused_and_not_emptied(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")

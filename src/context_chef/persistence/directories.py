@@ -122,6 +122,11 @@ class Directory:
         """Whether a folder is there. A link is refused."""
         return self._is(name, stat.S_ISDIR)
 
+    def is_link(self, name: str) -> bool:
+        """Whether a link is there."""
+        kind = self.kind(name)
+        return kind is not None and stat.S_ISLNK(kind)
+
     def read(self, name: str) -> FileBody | None:
         """The file's bytes, or None where no regular file is. A link is refused."""
         try:

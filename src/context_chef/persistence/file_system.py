@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from context_chef.errors import AddressError, CorruptStoreError, StoreError, shown
 from context_chef.persistence.backend import (
@@ -48,9 +48,6 @@ from context_chef.persistence.names import LOCK_NAME, TEMPORARY, names_of
 from context_chef.persistence.ranking import RankedEntries
 from context_chef.prompts.store_faults import DAMAGED
 
-if TYPE_CHECKING:
-    pass
-
 
 class FileSystemBackend:
     """Keeps every entry as a file below `root`, named like its path.
@@ -74,7 +71,8 @@ class FileSystemBackend:
         lock_timeout: float = 30.0,
     ) -> None:
         check_seconds(lock_timeout, "lock_timeout")
-        self.root = Path(file_path(root, "root"))
+        # Absolute, because an agent that changes its folder must not lose its store by that.
+        self.root = Path(file_path(root, "root")).absolute()
         self._layouts = dict(layouts or {})
         self._clock = clock
         self._durable = durable

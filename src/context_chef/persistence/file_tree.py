@@ -198,7 +198,10 @@ def _members(
 ) -> Iterator[tuple[str, Place, bool]]:
     """The segments that a directory holds, those with long names put together."""
     for name, is_folder, is_file in directory.names():
-        if not (is_folder or is_file or links) or (name.startswith(".") and not pieces):
+        if name.startswith(".") and not pieces:
+            continue
+        # A pipe or socket is no entry and hides none, so that one may lie beside it.
+        if not (is_folder or is_file or (links and directory.is_link(name))):
             continue
         if is_folder and is_piece(name):
             folder = directory.folder(name)
