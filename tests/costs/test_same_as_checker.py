@@ -16,7 +16,7 @@ from tests.checker import HAVE_CHECKER, provider_check
 needs_simulator = pytest.mark.skipif(
     not HAVE_CHECKER, reason="the independent cache simulator lies beside the shared data"
 )
-SEEDS = range(7)
+SEEDS = range(5)
 TURNS = 14
 UNIT = 100_000
 """Tokens a word counts here: the few tokens that formats add are lost in the rounding."""

@@ -57,7 +57,7 @@ def tool(rng: random.Random, name: str) -> dict[str, Any]:
 def conversation(rng: random.Random) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     calls = 0
-    for turn in range(rng.randint(1, 5)):
+    for turn in range(rng.randint(1, 3)):
         rows.append({"role": "user", "content": f"{turn} {words(rng)}"})
         if rng.random() < 0.6:
             calls += 1
@@ -77,7 +77,7 @@ def base(rng: random.Random) -> Config:
     target = rng.choice(list(MODELS))
     return {
         "target": target,
-        "scale": rng.choice([0.2, 30]),
+        "scale": rng.choice([0.2, 60]),
         "model": rng.choice(MODELS[target]),
         "settings": {
             "cache": rng.choice(["auto", None]),
@@ -86,11 +86,11 @@ def base(rng: random.Random) -> Config:
         },
         "memory_placement": rng.choice(["after_system", "before_history_tail"]),
         "system": f"You help with {words(rng)} It is 2026-11-{rng.randint(10, 29)}T10:00:00Z now. "
-        + " ".join(words(rng) for _ in range(rng.choice([1, 30]))),
+        + " ".join(words(rng) for _ in range(rng.choice([1, 12]))),
         "history": conversation(rng),
-        "tools": [tool(rng, f"tool_{number}") for number in range(rng.randint(1, 4))],
-        "memory": {f"key-{n}": words(rng) for n in range(rng.randint(1, 4))},
-        "state": {f"slot_{n}": words(rng) for n in range(rng.randint(1, 4))},
+        "tools": [tool(rng, f"tool_{number}") for number in range(rng.randint(1, 3))],
+        "memory": {f"key-{n}": words(rng) for n in range(rng.randint(1, 3))},
+        "state": {f"slot_{n}": words(rng) for n in range(rng.randint(1, 3))},
         "state_placement": rng.choice(["last_user", "system"]),
         "announcements": {f"note-{n}": words(rng) for n in range(rng.randint(1, 3))},
         "skill": rng.choice([None, ("reviewer", words(rng))]),

@@ -221,7 +221,6 @@ def _first(before: Explanation, after: Explanation) -> Difference | None:
             break
         skip += 1
     else:
-        skip = min(skip, max(0, min(len(parts_a), len(parts_b)) - 1))
         if len(parts_a) == len(parts_b):
             skip = 0
     parts_a, parts_b = parts_a[skip:], parts_b[skip:]
