@@ -213,3 +213,14 @@ def test_compressed_says_what_the_strategy_did_not_what_a_hook_did() -> None:
 
     assert told == [False]
     assert len(payload["messages"]) == 1
+
+
+def test_a_retry_is_given_what_a_hook_made_fit_too() -> None:
+    chef = ContextChef(
+        janitor={**WINDOW, "on_before_compress": lambda messages, info: messages[-1:]}
+    )
+    chef.set_history(history(4))
+
+    first = chef.compile_sync()
+
+    assert chef.compile_sync().to_json() == first.to_json()

@@ -35,7 +35,9 @@ def last_request(turn: CompileTurn) -> LastRequest:
     base, done = turn.base, turn.janitor_turn
     settled = turn.again is not None and turn.again.settled
     if done is not None and turn.parts.settings.keep == "chef":
-        settled = settled or done.worked or done.landed.reason == "within_budget"
+        # A hook may have put a shorter history in its place, for that pass alone.
+        untouched = done.landed.history is turn.unlanded[0]
+        settled = settled or done.worked or (done.landed.reason == "within_budget" and untouched)
     return LastRequest(
         asked=turn.inputs.asked(turn.parts.settings.default_target),
         target_name=turn.target_name,
