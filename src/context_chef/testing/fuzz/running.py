@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import os
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -79,7 +81,9 @@ def run(
     end = None if seconds is None else began + seconds
     following = 0
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+    with ProcessPoolExecutor(
+        max_workers=jobs, mp_context=context, initializer=_end_with_parent
+    ) as pool:
         batches: set[Future[Batch]] = set()
         shrinking: set[Future[Path | None]] = set()
         while True:
@@ -103,6 +107,19 @@ def run(
                     tally.files.append(path)
             if tell is not None:
                 tell(tally, time.monotonic() - began)
+
+
+def _end_with_parent() -> None:
+    """A process that plays sessions does not outlive the one that counts them."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _count(tally: Tally, batch: Batch) -> list[Failure]:
