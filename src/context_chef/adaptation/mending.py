@@ -41,6 +41,8 @@ class Ledger:
         """Ids on the wire."""
         self.known = _Logged(self)
         """Ids of calls, as they came in."""
+        self.thoughts = _Logged(self)
+        """Signatures of thinking that is bound to its place."""
         self.opened = False
         """Somebody has spoken."""
         self._made: dict[str, int] = {}

@@ -88,6 +88,11 @@ def _mend_anthropic(placed: list[Placed], mending: Mending) -> list[Placed]:
         }
         if dropped:
             mending.repair("thinking-signature", entry.at, "unsigned reasoning was left out")
+        if repeated := _repeated(message, dropped, mending):
+            dropped |= repeated
+            mending.repair(
+                "preserved-thinking", entry.at, "reasoning that stood further in front was left out"
+            )
         if mending.thinking == "enabled" and not _thinks_first(message, dropped):
             dropped.update(i for i, block in enumerate(message.content) if _is_own(block))
             mending.repair(
@@ -102,6 +107,21 @@ def _mend_anthropic(placed: list[Placed], mending: Mending) -> list[Placed]:
                 )
         out.append(Placed(entry.at, without_blocks(message, dropped)) if dropped else entry)
     return out
+
+
+def _repeated(message: Message, dropped: set[int], mending: Mending) -> set[int]:
+    """Thinking that is bound to the place where it was met first."""
+    if mending.profile is not None and not mending.profile.prefix_bound_thinking:
+        return set()
+    found: set[int] = set()
+    for index, block in enumerate(message.content):
+        if index in dropped or not _is_own(block):
+            continue
+        key = (block.signature or "") if isinstance(block, Thinking) else _data(block)
+        if key in mending.ledger.thoughts:
+            found.add(index)
+        mending.ledger.thoughts.add(key)
+    return found
 
 
 def _is_signed(block: Block) -> bool:

@@ -144,7 +144,7 @@ def output_orphan(request: Request) -> Iterator[Finding]:
     called: set[tuple[str, str]] = set()
     for path, item in _items(request):
         kind = item_kind(item)
-        if kind == "item_reference":
+        if kind == "item_reference" and not as_text(item.get("id")).startswith(("msg", "rs")):
             return  # What is referred to may be any call.
         if kind in _ANSWER_OF:
             called.add((kind, _call_key(item)))
