@@ -82,6 +82,8 @@ async def _bind_what_handlers_left(turn: CompileTurn, adapter: WireAdapter) -> N
     payload = turn.payload
     if payload is None:
         return
+    if payload.get("tools") == []:
+        del payload["tools"]  # the same as none, so that both are one past
     try:
         conversation = read_back("anthropic", payload)
         before = len(turn.repairs)
