@@ -153,13 +153,23 @@ def _own_kinds(message: Message) -> list[str]:
 def _trimmed(message: Message, mending: Mending) -> Message:
     """The message without blanks behind the last thing that is on the wire."""
     content = message.content
-    said = [i for i, block in enumerate(content) if says_something(block, mending)]
+    said = [
+        i
+        for i, block in enumerate(content)
+        if says_something(block, mending) and not _goes_in_front(block)
+    ]
     block = content[said[-1]] if said else None
     if not isinstance(block, Text) or block.text == block.text.rstrip():
         return message
     kept = list(content)
     kept[said[-1]] = msgspec.structs.replace(block, text=block.text.rstrip())
     return message.replace(content=tuple(kept))
+
+
+def _goes_in_front(block: Block) -> bool:
+    """Whether the writer puts it at the beginning, wherever it stands."""
+    own = own_opaque(block, "anthropic")
+    return own is not None and own.kind == "compaction"
 
 
 # Names -----------------------------------------------------------------------------------------
