@@ -77,16 +77,16 @@ def _responses() -> Conversation:
                     ],
                 },
                 {"type": "compaction", "id": "cmp_1", "encrypted_content": "sealed"},
-                {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e1"},
+                _reasoning(1),
                 {
                     "type": "message",
                     "id": "msg_1",
                     "role": "assistant",
                     "status": "completed",
-                    "content": [{"type": "output_text", "text": "It is a dot.", "annotations": []}],
+                    "content": [{"type": "output_text", "text": "It is a dot."}],
                 },
                 {"role": "user", "content": "Compare a and b."},
-                {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "e2"},
+                _reasoning(2),
                 _function_call("a"),
                 _function_call("b"),
                 {"type": "function_call_output", "call_id": "call_a", "output": "text of a"},
@@ -94,6 +94,15 @@ def _responses() -> Conversation:
             ],
         }
     )
+
+
+def _reasoning(number: int) -> dict[str, Any]:
+    return {
+        "type": "reasoning",
+        "id": f"rs_{number}",
+        "summary": list[Any](),
+        "encrypted_content": f"e{number}",
+    }
 
 
 def _function_call(name: str) -> dict[str, Any]:

@@ -19,9 +19,11 @@ def begun_again(now: ChefState, last: LastRequest) -> ChefState:
     return msgspec.structs.replace(
         now,
         sent_tails=last.sent_tails,
-        # What thinking and items were bound to when they were sent stays so, also for a window that
-        # a fold has shortened meanwhile.
-        sent_prefixes=msgspec.structs.replace(now.sent_prefixes, last=last.sent_prefixes.last),
+        # What thinking and items were bound to when they were sent stays so, also where the window
+        # is another one this time; thinking that was not sent the first time is no answer to it.
+        sent_prefixes=msgspec.structs.replace(
+            now.sent_prefixes, last=last.sent_prefixes.last or ""
+        ),
         sent_requests=requests,
         last_volatile_tokens=last.last_volatile_tokens,
         cache_anchor=last.cache_anchor,

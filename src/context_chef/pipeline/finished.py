@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 import msgspec
 
 from context_chef.adaptation.adapter import AdaptRequest, WireAdapter, is_wire_adapter
-from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.anthropic_body import needed_betas
+from context_chef.adaptation.conversation import Conversation, plain
 from context_chef.adaptation.http_body import http_body
+from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.read_anthropic import from_anthropic
 from context_chef.adaptation.read_gemini import from_gemini
 from context_chef.adaptation.read_openai import from_openai
 from context_chef.adaptation.read_responses import from_openai_responses
 from context_chef.adaptation.sendable import make_sendable
+from context_chef.adaptation.settings_mending import mend_settings
 from context_chef.adaptation.wire_rules import Fault, check_payload
 from context_chef.bridge import settle
 from context_chef.errors import ContextChefError
@@ -68,6 +71,9 @@ def refused(turn: CompileTurn) -> list[Diagnostic]:
 
 def _faults(turn: CompileTurn, payload: Payload) -> list[Fault]:
     request = {**_CALLERS_PART.get(turn.target_name, {}), **apart(payload)}
+    if turn.target_name == "anthropic" and "max_tokens" not in payload:
+        most = turn.profile.max_output_tokens if turn.profile is not None else None
+        request["max_tokens"] = most or 1_000_000  # the caller's own, which is not known yet
     model = turn.inputs.model
     if model is not None and "model" in request:
         request["model"] = model
@@ -83,7 +89,7 @@ async def _mend(
     """Read the request back and write it anew: the way back mends what the way there would."""
     target = cast(Provider, turn.target_name)
     try:
-        conversation = read_back(target, payload)
+        conversation = read_back(target, payload, faults, turn.profile)
         sendable = make_sendable(conversation.messages, target=target, profile=turn.profile)
         await write_anew(turn, payload, adapter, conversation, sendable.messages)
     except ContextChefError as error:
@@ -103,9 +109,19 @@ async def _mend(
     )
 
 
-def read_back(target: Provider, payload: Payload) -> Conversation:
-    """The conversation that a finished request holds. Raises InputError for what is none."""
-    return cast(Conversation, _READERS[target](http_body(target, payload)))
+def read_back(
+    target: Provider,
+    payload: Payload,
+    faults: Sequence[Fault] = (),
+    profile: ModelProfile | None = None,
+) -> Conversation:
+    """The conversation that a finished request holds, without the settings that are at fault.
+
+    Raises InputError for what is none.
+    """
+    body = plain(http_body(target, payload))
+    mend_settings(body, faults, profile)
+    return cast(Conversation, _READERS[target](body))
 
 
 async def write_anew(
@@ -121,8 +137,11 @@ async def write_anew(
             AdaptRequest(messages=messages, tools=conversation.tools, profile=turn.profile)
         )
     )
-    betas = tuple(dict.fromkeys((*payload.meta.betas, *adapted.betas)))
     body = {**conversation.request, **adapted.body}
+    betas: tuple[str, ...] = ()
+    if turn.target_name == "anthropic":
+        asked = (*payload.meta.betas, *adapted.betas, *needed_betas(body))
+        betas = tuple(dict.fromkeys(asked))
     arguments = adapter.sdk_arguments(msgspec.structs.replace(adapted, body=body, betas=betas))
     payload.clear()
     payload.update(arguments)

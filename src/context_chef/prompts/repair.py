@@ -8,15 +8,19 @@ from typing import Final
 from context_chef.ir.repair import CONVERSATION_CONTINUES, MISSING_RESULT
 
 __all__ = [
+    "ANSWER_IN_JSON",
     "CONVERSATION_CONTINUES",
     "EMPTY_USER_MESSAGE",
     "MISSING_RESULT",
+    "PART_OMITTED",
     "PLEASE_CONTINUE",
     "alternatives_note",
 ]
 
 EMPTY_USER_MESSAGE: Final = "(This message is empty.)"
 PLEASE_CONTINUE: Final = "Continue."
+ANSWER_IN_JSON: Final = "Answer in JSON."
+PART_OMITTED: Final = "(Something stood here that cannot be sent.)"
 
 _ALTERNATIVES: Final = "Give one of these sets of parameters: {choices}."
 

@@ -260,7 +260,7 @@ def prefill_unsupported(request: Request) -> Iterator[Finding]:
     "`thinking`",
     source="docs; tailcallhq/forgecode#1853",
     sureness="A",
-    repair="The prefill becomes an instruction; thinking is taken out of it.",
+    repair="A guardrail's prefill has no thinking before it; otherwise `thinking` is left out.",
     passing=asking(HELLO, said("assistant", text("I"))),
     failing=asking(
         HELLO,

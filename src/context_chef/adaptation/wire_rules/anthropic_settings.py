@@ -117,7 +117,7 @@ def sampling(request: Request) -> Iterator[Finding]:
     gist='"thinking.type.disabled" is not supported for this model',
     source="docs",
     sureness="A",
-    repair="It becomes the model's own: adaptive, or a budget.",
+    repair="`thinking` is left out.",
     passing=one(asking(thinking={"type": "adaptive"}), model="claude-opus-5"),
     failing=one(asking(thinking={"type": "adaptive"}), model="claude-sonnet-4-5"),
 )
@@ -139,7 +139,7 @@ def thinking_type_accepted(request: Request) -> Iterator[Finding]:
     gist="max_tokens must be greater than thinking.budget_tokens",
     source="docs",
     sureness="A",
-    repair="It is raised or lowered to fit.",
+    repair="`thinking` is left out.",
     passing=asking(thinking=_ENABLED),
     failing=asking(thinking={"type": "enabled", "budget_tokens": 4096}),
 )
@@ -251,7 +251,7 @@ def thinking_last(request: Request) -> Iterator[Finding]:
     gist="This model does not support effort level 'xhigh'",
     source="recording",
     sureness="A",
-    repair="It becomes the nearest one that the model takes, or is left out.",
+    repair="It is left out.",
     passing=one(asking(output_config={"effort": "max"}), model="claude-opus-4-6"),
     failing=one(asking(output_config={"effort": "xhigh"}), model="claude-opus-4-6"),
 )
@@ -342,7 +342,7 @@ def _editing(*edits: Any, **settings: Any) -> dict[str, Any]:
     "1; `compact_20260112` from 50,000 input tokens on, not with `task_budget.remaining`.",
     source="docs: context editing, compaction",
     sureness="B",
-    repair="The edits are put in order; one that cannot work is left out.",
+    repair="`context_management` is left out.",
     passing=_editing(_CLEAR_THINKING, _CLEAR_TOOLS, thinking=_ENABLED),
     failing=_editing(_CLEAR_TOOLS, _CLEAR_THINKING, thinking=_ENABLED),
 )

@@ -391,7 +391,7 @@ def _choice(request: Request) -> tuple[str, str]:
     gist="tool_choice may only be specified while providing tools",
     source="docs",
     sureness="A",
-    repair="Without tools the choice is left out; an unknown name becomes `auto`.",
+    repair="The choice is left out.",
     passing=asking(tools=[tool()], tool_choice={"type": "tool", "name": "look"}),
     failing=asking(tools=[tool()], tool_choice={"type": "tool", "name": "fetch"}),
 )
@@ -412,7 +412,7 @@ def tool_choice(request: Request) -> Iterator[Finding]:
     gist="Thinking may not be enabled when tool_choice forces tool use",
     source="docs; with adaptive thinking on 4.6 accepted (recording)",
     sureness="A",
-    repair="The choice becomes `auto`, and the instruction says which tool to use.",
+    repair="The choice becomes `auto`.",
     passing=asking(tools=[tool()], tool_choice={"type": "any"}),
     failing=one(asking(tools=[tool()], tool_choice={"type": "any"}), model="claude-opus-5-5"),
 )
@@ -541,7 +541,7 @@ def _referring(request: Request) -> Iterator[At]:
     "Each entry of `mcp_servers` has exactly one `mcp_toolset`, and the reverse.",
     source="docs; not with beta 2025-04-04",
     sureness="B",
-    repair="A toolset is added to a server without one; a toolset without server is left out.",
+    repair="What has no partner is left out.",
     passing=asking(
         mcp_servers=[{"type": "url", "name": "wiki", "url": "https://wiki.example/mcp"}],
         tools=[{"type": "mcp_toolset", "mcp_server_name": "wiki"}],

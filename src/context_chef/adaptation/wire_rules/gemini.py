@@ -92,7 +92,7 @@ def contents_empty(request: Request) -> Iterator[Finding]:
     gist="Please use a valid role: user, model.",
     source="recording",
     sureness="A",
-    repair="System contents go to `systemInstruction` or into a user content.",
+    repair="System messages go to `systemInstruction`; any other role becomes `user`.",
     passing=_asking(),
     failing=_asking(_said("system", {"text": "Be short."}), _HELLO),
 )
@@ -133,7 +133,7 @@ def parts_empty(request: Request) -> Iterator[Finding]:
     gist="required oneof field 'data' must have one initialized field",
     source="genkit-ai/genkit#3816; recording",
     sureness="A",
-    repair="An empty part is left out, a double one is taken apart.",
+    repair="An empty part becomes a visible note, a double one is taken apart.",
     passing=_asking(_HELLO, _said(MODEL, {"text": "Hi"}, {"thoughtSignature": "eA=="}), _HELLO),
     failing=_asking(_said(USER, {})),
 )
@@ -566,7 +566,7 @@ def response_format(request: Request) -> Iterator[Finding]:
     gist="Thinking level is not supported for this model",
     source="docs",
     sureness="A",
-    repair="The setting becomes the one that the model takes.",
+    repair="The setting is left out.",
     passing=_on(
         "gemini-3-flash-preview",
         _asking(generationConfig={"thinkingConfig": {"thinkingLevel": "LOW"}}),
@@ -608,7 +608,7 @@ _RANGES = {
     gist="the supported range is from 0 (inclusive) to 2.0",
     source="recording",
     sureness="A",
-    repair="The value is set to the nearest limit.",
+    repair="The value is left out.",
     passing=_asking(generationConfig={"temperature": 2}),
     failing=_asking(generationConfig={"temperature": 2.5}),
 )

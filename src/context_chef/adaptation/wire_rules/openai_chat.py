@@ -310,7 +310,7 @@ def strict_schema(request: Request) -> Iterator[Finding]:
     gist="'tool_choice' is only allowed when 'tools' are specified",
     source="reports",
     sureness="A",
-    repair="Without tools the choice is left out; an unknown name becomes `auto`.",
+    repair="The choice is left out.",
     passing=_asking(tools=[_tool()], tool_choice="auto"),
     failing=_asking(tool_choice="auto"),
 )
@@ -483,7 +483,7 @@ def reasoning_params(request: Request) -> Iterator[Finding]:
     gist="'reasoning_effort' does not support 'minimal' with this model",
     source="livekit/agents#7169; docs",
     sureness="A",
-    repair="It becomes the nearest one that the model takes, or is left out.",
+    repair="It is left out; with function tools it is set to `none` where the model needs that.",
     passing=_asking(model="gpt-5", reasoning_effort="minimal"),
     failing=_asking(model="gpt-5.1", reasoning_effort="minimal"),
 )
@@ -528,7 +528,7 @@ def _refused(request: Request) -> bool:
     gist="'messages' must contain the word 'json' in some form",
     source="docs",
     sureness="A",
-    repair="A sentence that asks for JSON is added to the instructions.",
+    repair="A sentence that asks for JSON is put in front.",
     passing=_asking(
         {"role": "user", "content": "Answer in JSON."}, response_format={"type": "json_object"}
     ),
@@ -588,7 +588,7 @@ _RANGES = {
     gist="decimal above maximum value. Expected a value <= 2",
     source="recording",
     sureness="A",
-    repair="The value is set to the nearest limit.",
+    repair="The value is left out.",
     passing=_asking(temperature=2),
     failing=_asking(temperature=2.5),
 )

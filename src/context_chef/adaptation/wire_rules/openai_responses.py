@@ -415,7 +415,7 @@ def strict_schema(request: Request) -> Iterator[Finding]:
     gist="Tool choice 'function' not found in 'tools' parameter",
     source="reports",
     sureness="A",
-    repair="Without tools the choice is left out; an unknown name becomes `auto`.",
+    repair="The choice is left out.",
     passing=_asking(tools=[_tool()], tool_choice={"type": "function", "name": "look"}),
     failing=_asking(tools=[_tool()], tool_choice={"type": "function", "name": "fetch"}),
 )
@@ -471,7 +471,7 @@ def state_conflict(request: Request) -> Iterator[Finding]:
     gist="'messages' must contain the word 'json' in some form",
     source="docs",
     sureness="A",
-    repair="A sentence that asks for JSON is added to the input.",
+    repair="A sentence that asks for JSON is put in front.",
     passing=_asking(
         {"role": "user", "content": "Answer in JSON."}, text={"format": {"type": "json_object"}}
     ),
@@ -513,7 +513,7 @@ def format_name(request: Request) -> Iterator[Finding]:
     gist="integer below minimum value. Expected a value >= 16",
     source="recording",
     sureness="A",
-    repair="The value is set to the nearest limit.",
+    repair="The value is left out.",
     passing=_asking(max_output_tokens=16),
     failing=_asking(max_output_tokens=15),
 )
@@ -550,7 +550,7 @@ def reasoning_params(request: Request) -> Iterator[Finding]:
     gist="Encrypted content is not supported with this model",
     source="OpenHands/software-agent-sdk#1208",
     sureness="A",
-    repair="They are left out; the effort becomes the nearest one that the model takes.",
+    repair="They are left out.",
     passing=_asking(model="gpt-5", include=["reasoning.encrypted_content"]),
     failing=_asking(include=["reasoning.encrypted_content"]),
 )

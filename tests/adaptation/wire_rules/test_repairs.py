@@ -1,0 +1,57 @@
+"""Every rule that claims a repair: a compile mends the failing example, and says that it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from context_chef import ContextChef
+from context_chef.adaptation.wire_rules import WireRule, all_rules, check_payload
+
+SINGLE = [rule for rule in all_rules() if not rule.over_turns]
+MENDED = [rule for rule in SINGLE if rule.repairable]
+BEYOND = [rule for rule in SINGLE if not rule.repairable]
+
+
+def _left_by_a_handler(rule: WireRule) -> ContextChef:
+    """A chef whose last handler leaves the failing example in place of the request."""
+    body: Mapping[str, Any] = rule.failing.payloads[0]
+    model = rule.failing.model or body.get("model")
+    chef = ContextChef(model=model if isinstance(model, str) else None)
+    chef.append({"role": "user", "content": "Hello"})
+
+    def leave(context: Any) -> None:
+        context.payload.clear()
+        context.payload.update(body)
+
+    chef.use("after-adapt", leave)
+    return chef
+
+
+@pytest.mark.parametrize("rule", MENDED, ids=lambda rule: rule.id)
+def test_a_compile_mends_the_failing_example(rule: WireRule) -> None:
+    payload = _left_by_a_handler(rule).compile_sync(rule.target)
+
+    model = rule.failing.model or rule.failing.payloads[0].get("model")
+    found = check_payload(
+        rule.target,
+        payload,
+        model=model if isinstance(model, str) else None,
+        api_version=rule.failing.api_version,
+        partial=True,
+    )
+    assert [str(fault) for fault in found] == []
+    if not rule.warns and rule.failing.api_version is None:
+        assert rule.id in {repair.rule for repair in payload.report.repairs}
+
+
+@pytest.mark.parametrize("rule", BEYOND, ids=lambda rule: rule.id)
+def test_what_is_beyond_repair_is_named_with_its_place(rule: WireRule) -> None:
+    payload = _left_by_a_handler(rule).compile_sync(rule.target)
+    if not check_payload(rule.target, rule.failing.payloads[0], partial=True):
+        return  # what the example lacks is the caller's part of a request
+    named = {note.code for note in payload.report.diagnostics}
+    mended = {repair.rule for repair in payload.report.repairs}
+    assert f"refused:{rule.id}" in named or "not-mended" in named or rule.id in mended
