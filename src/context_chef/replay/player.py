@@ -21,7 +21,6 @@ from context_chef.costs import BilledRequest, CacheModel, PriceTable, SentReques
 from context_chef.errors import ContextChefError
 from context_chef.integrations.summarizing import summary_arguments
 from context_chef.ir.blocks import Opaque, Provider, RedactedThinking, Thinking
-from context_chef.ir.canonical import compact_json
 from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
 from context_chef.persistence.in_memory import InMemoryBackend
@@ -297,7 +296,7 @@ class _Player:
         self._spans = spans
         summaries, calls = self._billed_summaries()
         body: Mapping[str, Any] = payload.body if turn.adapted is None else turn.adapted.body
-        data = compact_json(body).encode("utf-8")
+        data = payload.to_json()
         output = self._output(number, request)
         billed = self._cost.send(
             SentRequest(body=body, at=self._clock.at, output_tokens=output, model=self._info.model)
