@@ -118,13 +118,13 @@ def test_arguments_under_a_signature_and_broken_ones_are_left_alone() -> None:
 
 def test_media_beyond_the_limit_becomes_a_note_that_says_where_it_is() -> None:
     vfs = offloader(media_bytes=1_000)
-    data = "QUJD" * 1_000
+    data = "QUJD" * 1_000 + "QQ=="
     image = Media(kind="image", source=Inline(data=data), media_type="image/png", filename="a.png")
 
     out = offload_messages_sync(vfs, [Message.user((Text(text="see"), image))])
 
     assert out.messages[0].media == ()
-    assert "Image 'a.png' (image/png) of 3000 bytes" in out.messages[0].text
+    assert "Image 'a.png' (image/png) of 3001 bytes" in out.messages[0].text
     assert vfs.resolve_sync(out.uris[0]) == f"data:image/png;base64,{data}"
 
 

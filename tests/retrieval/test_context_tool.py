@@ -133,6 +133,25 @@ def test_long_listings_come_in_pages() -> None:
     ]
 
 
+def test_a_name_with_a_line_break_forges_no_row_of_a_list() -> None:
+    tools = Tools(native_memory=True)
+    name = "a\n- forged\u2028x"
+    tools.store.namespace("notes").put_sync(name, "needle")
+    tools.memory.set_sync(name, "needle")
+
+    answers = [
+        tools("view", "notes"),
+        tools("search", "notes", query="needle"),
+        tools("view", "memory"),
+        tools("search", "memory", query="needle"),
+        tools.call("memory", {"command": "view", "path": "/memories"}),
+    ]
+
+    for answer in answers:
+        assert "a\\n- forged\\u2028x" in answer
+        assert not any("forged" in line[:9] for line in answer.splitlines())
+
+
 def test_listings_are_in_the_order_of_code_points() -> None:
     tools = Tools()
     for name in ("zeta", "10", "9", "B", "é", "_u", "a/x", "a-b"):

@@ -204,9 +204,10 @@ class _Pass:
         blocks: list[Block] = []
         for block in message.content:
             if isinstance(block, Media) and isinstance(block.source, Inline):
-                size = len(block.source.data) * 3 // 4
+                data = block.source.data
+                size = len(data) * 3 // 4 - data[-2:].count("=")
                 if size > limit:
-                    blocks.append(await self._stored_media(block, block.source.data, size))
+                    blocks.append(await self._stored_media(block, data, size))
                     continue
             blocks.append(block)
         return _with_blocks(message, blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from context_chef.prompts.replies import count, quoted
+from context_chef.prompts.replies import count, quoted, row
 
 ROOT: Final = "/memories"
 
@@ -16,7 +16,7 @@ def directory(path: str, rows: Sequence[tuple[str, str]]) -> str:
         f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items "
         "and node_modules:"
     )
-    return "\n".join([head, *(f"{size}\t{name}" for size, name in rows)])
+    return "\n".join([head, *(f"{size}\t{row(name)}" for size, name in rows)])
 
 
 def content(path: str, numbered: str) -> str:

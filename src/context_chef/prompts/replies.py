@@ -5,12 +5,14 @@ A mistake says what was wrong, with the value, and how to do it right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 ERROR: Final = "Error: "
 NUMBER_WIDTH: Final = 6
 _LONGEST_QUOTE: Final = 300
+_BREAKS: Final = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def error(text: str) -> str:
@@ -24,6 +26,11 @@ def quoted(value: object) -> str:
     if len(text) > _LONGEST_QUOTE:
         text = f"{text[:_LONGEST_QUOTE]}… ({len(text)} characters)"
     return f'"{text}"'
+
+
+def row(text: str) -> str:
+    """One line of a list, whatever the name of an entry holds, so that none forges another."""
+    return _BREAKS.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 # ── Arguments ─────────────────────────────────────────────────────────────────────────────────
@@ -130,7 +137,7 @@ def empty_listing(root: str) -> str:
 def listing(root: str, rows: Sequence[str], total: int, first: int) -> str:
     """Header and one line for each entry; of many, a part and how to see the rest."""
     entries = "1 entry" if total == 1 else f"{total} entries"
-    text = f"{root} ({entries}):\n" + "\n".join(f"- {row}" for row in rows)
+    text = f"{root} ({entries}):\n" + "\n".join(f"- {row(each)}" for each in rows)
     last = first + len(rows) - 1
     if len(rows) == total:
         return text
@@ -153,7 +160,9 @@ def no_matches(query: str, root: str) -> str:
 def matches(query: str, root: str, rows: Sequence[str], *, first: int, more: int | None) -> str:
     """Header and one line for each hit. `more` is how many are left out, None for unknown."""
     shown = "1 match" if len(rows) == 1 else f"{len(rows)} matches"
-    text = f"{shown} for {quoted(query)} under {root}:\n" + "\n".join(f"- {row}" for row in rows)
+    text = f"{shown} for {quoted(query)} under {root}:\n" + "\n".join(
+        f"- {row(each)}" for each in rows
+    )
     if more == 0:
         return text
     left = "more" if more is None else f"{more} more"
