@@ -1,4 +1,4 @@
-"""A headless browser for tests, driven over a pipe: pages, keys, media, screenshots, what it logs."""
+"""A headless browser for tests, driven over a pipe: pages, keys, media, pictures, its console."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from context_chef.replay.html_charts import figure, scales_of, series_of, together
-from context_chef.replay.html_data import longest_text, packed, script_json
+from context_chef.replay.html_data import all_moves, longest_text, packed, script_json
 from context_chef.replay.html_kinds import KINDS, colours
 from context_chef.replay.html_tables import (
     FATE_WORDS,
@@ -31,6 +31,7 @@ from context_chef.replay.html_words import (
     findings,
     lead,
     shown,
+    verdict,
 )
 from context_chef.replay.result import FATES, ReplayResult, Run, SessionReplay
 
@@ -113,6 +114,7 @@ def _head(result: ReplayResult, cap: int | None, detailed: int) -> str:
         '<header class="top"><p class="mark-line"><b>ContextChef</b> replay report</p>',
         f"<h1>{_title(sessions)}</h1>",
         f'<p class="lead">{lead(result)}</p>' if sessions else "<p>No session was replayed.</p>",
+        f'<p class="verdict">{best}</p>' if (best := verdict(cases)) else "",
         _findings(cases),
     ]
     if cases:
@@ -156,16 +158,20 @@ def _method(result: ReplayResult, cap: int | None) -> str:
 
 
 def _session(session: SessionReplay, at: int, cap: int, *, alone: bool) -> _Drawn:
+    told = [all_moves(run.requests) for run in session.runs]
     runs = [run for run in session.runs if run.requests]
-    series = [series_of(run, session.texts) for run in runs]
+    series = [
+        series_of(run, session.texts, moves)
+        for run, moves in zip(session.runs, told, strict=True)
+        if run.requests
+    ]
     own = [scales_of(one) for one in series]
     peaks = [scales.window for scales in own]
     shared = bool(peaks) and max(peaks) <= _ALIKE * min(peaks)
     same = together(own) if own else None
     cases = cases_of([session])
     parts = [
-        f'<section class="session" id="s{at}" data-session="{at}" '
-        f'aria-labelledby="s{at}-name">',
+        f'<section class="session" id="s{at}" data-session="{at}" aria-labelledby="s{at}-name">',
         f'<h2 id="s{at}-name">{"Request by request" if alone else shown(session.name)}</h2>',
         f'<p class="soft">{_about(session)}</p>',
     ]
@@ -184,18 +190,18 @@ def _session(session: SessionReplay, at: int, cap: int, *, alone: bool) -> _Draw
             drawn = figure(run, series[place], own[place], same, id=id, shared=shared)
         parts.append(_run(run, id, drawn))
     parts.append("</section>")
-    return _Drawn("".join(parts), script_json(packed(session, cap)))
+    return _Drawn("".join(parts), script_json(packed(session, cap, told)))
 
 
 def _about(session: SessionReplay) -> str:
-    said = f"Recorded as {shown(session.format)}"
-    said += f" with {shown(session.model)}" if session.model else ""
-    said += f": {counted(session.messages, 'message')}, {counted(session.requests, 'request')}."
+    said = f"{counted(session.messages, 'message')} and {counted(session.requests, 'request')}"
+    said += f" to {shown(session.model)}" if session.model else ""
+    said += f", read from the {shown(session.format)} format."
     recorded = session.recorded
     if recorded is not None and recorded.prompt:
         said += (
-            f" The provider counted {recorded.prompt:,} input tokens in "
-            f"{counted(session.recorded_requests, 'request')} then, {recorded.cache_read:,} of "
+            f" When it was recorded, the provider counted {recorded.prompt:,} input tokens in "
+            f"{counted(session.recorded_requests, 'request')}, {recorded.cache_read:,} of "
             "them from the cache."
         )
     return " ".join([said, *(f"Note: {shown(note)}." for note in session.notes)])
@@ -213,9 +219,7 @@ def _facts(cases: Sequence[Case], session: SessionReplay) -> str:
 
 
 def _legend(series: Sequence[Any], *, shared: bool, several: bool) -> str:
-    there = [
-        kind for at, kind in enumerate(KINDS) if any(any(one.by_kind[at]) for one in series)
-    ]
+    there = [kind for at, kind in enumerate(KINDS) if any(any(one.by_kind[at]) for one in series)]
     keys = "".join(
         f'<li title="{kind.said}"><i class="key" style="background:var(--{kind.key})"></i>'
         f"{kind.label}</li>"
@@ -259,21 +263,24 @@ def _steps(count: int) -> str:
 def _run(run: Run, id: str, drawn: str) -> str:
     info = run.configuration
     window = "no window limit" if info.window is None else f"window {info.window:,}"
-    about = " · ".join([info.model or info.target, window, info.strategy])
+    about = [info.model or info.target, window]
+    about += [info.strategy] if info.strategy != info.name else []
     notes = [f"Note: {note}" for note in run.notes]
     notes += [f"Over the turns, {f.where}: {f.message}" for f in run.sequence_faults[:5]]
     notes += [f"Stopped early: {run.error}"] if run.error else []
     told = "".join(f'<p class="note">{shown(note)}</p>' for note in notes)
     return (
         f'<article class="run" id="{id}" aria-labelledby="{id}-name"><header>'
-        f'<h3 id="{id}-name">{shown(info.name)}</h3><p class="soft">{shown(about)}</p></header>'
-        f'{drawn}<div class="now js" hidden></div>{told}{events(run, id) if drawn else ""}</article>'
+        f'<h3 id="{id}-name">{shown(info.name)}</h3>'
+        f'<p class="soft">{shown(" · ".join(about))}</p></header>'
+        f'{drawn}<div class="now js" hidden></div>{told}'
+        f"{events(run, id) if drawn else ''}</article>"
     )
 
 
 def _foot() -> str:
     return (
-        '<footer><noscript><p>Without JavaScript this page shows summary, tables and pictures; '
+        "<footer><noscript><p>Without JavaScript this page shows summary, tables and pictures; "
         "stepping through the requests and reading them needs it.</p></noscript>"
         "<p>Made by <code>context-chef replay --html</code>. The page is one file, fetches "
         "nothing and sends nothing.</p></footer>"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
+from context_chef.replay.html_data import touched
 from context_chef.replay.html_kinds import KINDS, kind_of
 from context_chef.replay.result import ReplayedRequest, Run, SpanText
 from context_chef.replay.telling import money
@@ -21,7 +22,7 @@ _NEAR: Final = 1.7
 _AIR: Final = 1.06
 
 LANES: Final = (
-    ("folds", "left the window", "messages left the window"),
+    ("folds", "left window", "messages left the window"),
     ("busts", "cache broke", "the prompt cache broke"),
     ("repairs", "mended", "something was mended"),
     ("faults", "refused", "the provider would refuse it"),
@@ -41,19 +42,16 @@ class Series(NamedTuple):
     trigger: int | None
 
 
-def series_of(run: Run, texts: Sequence[SpanText]) -> Series:
-    """The run in rows."""
+def series_of(run: Run, texts: Sequence[SpanText], told: Sequence[Sequence[int]]) -> Series:
+    """The run in rows. `told` are its moves, as `all_moves` finds them."""
     kinds = [kind_of(row) for row in texts]
     held = [0] * len(KINDS)
-    spans: list[int] = []
     columns: list[list[int]] = []
-    for request in run.requests:
-        for span in spans[request.kept :]:
+    for gone, new in touched(told):
+        for span in gone:
             held[kinds[span]] -= texts[span].tokens
-        del spans[request.kept :]
-        for span in request.added:
+        for span in new:
             held[kinds[span]] += texts[span].tokens
-        spans.extend(request.added)
         columns.append(held.copy())
     requests = run.requests
     limits = [r.limit for r in requests if r.limit is not None]
@@ -122,7 +120,8 @@ def figure(run: Run, one: Series, own: Scales, same: Scales, *, id: str, shared:
         f"<span>{count:,}</span></div>"
     )
     parts.append(
-        f'<p class="sr">{name}: {escape(_said(run, one))}</p><div class="cursor" hidden></div></div>'
+        f'<p class="sr">{name}: {escape(_said(run, one))}</p>'
+        '<div class="cursor" hidden></div></div>'
     )
     return "".join(parts)
 
@@ -155,7 +154,7 @@ def _plot(
     limits = list(limits)
     return (
         f'<div class="plot {kind}"><span class="plot-name">{title}</span>'
-        f'{_ticks("own", own, told, limits)}{_ticks("same", same, told, limits)}'
+        f"{_ticks('own', own, told, limits)}{_ticks('same', same, told, limits)}"
         f'<svg viewBox="{_box(columns, height, unit)}" data-own="{_box(columns, own, unit)}" '
         f'data-same="{_box(columns, same, unit)}" preserveAspectRatio="none" aria-hidden="true" '
         f'focusable="false">{paths}</svg></div>'
@@ -185,9 +184,7 @@ def _columns(rows: Sequence[Sequence[float]]) -> tuple[int, list[list[float]]]:
     return len(chosen), [[row[n] for n in chosen] for row in rows]
 
 
-def _bands(
-    rows: Sequence[Sequence[float]], colours: Sequence[str], unit: float
-) -> Iterable[str]:
+def _bands(rows: Sequence[Sequence[float]], colours: Sequence[str], unit: float) -> Iterable[str]:
     """Each row as one path on top of those before it. Drawn from zero, the highest first, so that
     no seam shows between neighbours."""
     tops: list[list[int]] = []
@@ -235,9 +232,9 @@ def _ticks(
 
 
 def _nice(height: float) -> list[float]:
-    """Two or three round values to read the height by."""
+    """Two to four round values to read the height by."""
     size = 10.0 ** _magnitude(height / 2)
-    step = next(size * factor for factor in (5, 2.5, 2, 1, 0.5) if size * factor <= height / 2)
+    step = next(size * factor for factor in (5, 2, 1, 0.5) if size * factor <= height / 2)
     return [step * n for n in range(1, int(height / step) + 1)]
 
 
@@ -252,7 +249,8 @@ def _lanes(run: Run, id: str) -> str:
         if numbers:
             marks = "".join(_marks(numbers, len(run.requests), lane, said, id))
             found.append(
-                f'<div class="lane {lane}"><span>{label}</span><div class="marks">{marks}</div></div>'
+                f'<div class="lane {lane}"><span>{label}</span>'
+                f'<div class="marks">{marks}</div></div>'
             )
     return "".join(found)
 
@@ -269,9 +267,7 @@ def too_large(request: ReplayedRequest) -> bool:
     return request.limit is not None and request.tokens > request.limit
 
 
-def _marks(
-    numbers: Sequence[int], count: int, lane: str, said: str, id: str
-) -> Iterable[str]:
+def _marks(numbers: Sequence[int], count: int, lane: str, said: str, id: str) -> Iterable[str]:
     """A mark for each request; those that would cover each other are one."""
     room = max(count / _MOST_MARKS, 1.0)
     groups: list[list[int]] = []

@@ -38,12 +38,17 @@ def longest_text(sessions: Iterable[SessionReplay], budget: int) -> int:
     return CAPS[-1]
 
 
-def packed(session: SessionReplay, cap: int) -> dict[str, Any]:
-    """One session as plain data. Texts are told once; requests say how they differ from the last."""
+def packed(
+    session: SessionReplay, cap: int, told: Sequence[Sequence[Sequence[int]]]
+) -> dict[str, Any]:
+    """One session as plain data: texts once, requests as what differs from the one before.
+
+    `told` are the moves of each run, as `all_moves` finds them.
+    """
     return {
         "name": session.name,
         "texts": [_text(row, cap) for row in session.texts],
-        "runs": [_run(run) for run in session.runs],
+        "runs": [_run(run, told[at]) for at, run in enumerate(session.runs)],
     }
 
 
@@ -61,7 +66,7 @@ def _text(row: SpanText, cap: int) -> list[Any]:
     return [*told, row.text[:head], len(row.text) - cap, row.text[len(row.text) - (cap - head) :]]
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run(run: Run, told: Sequence[Sequence[int]]) -> dict[str, Any]:
     requests = run.requests
     events = {str(r.number): happened for r in requests if (happened := _events(r))}
     return {
@@ -79,7 +84,7 @@ def _run(run: Run) -> dict[str, Any]:
         "summaries": [round(r.summarizer_cost, _MOST_DIGITS) for r in requests],
         "size": [r.size for r in requests],
         "digest": [r.digest for r in requests],
-        "moves": all_moves(requests),
+        "moves": told,
         "events": events,
     }
 
@@ -122,38 +127,108 @@ def all_moves(requests: Sequence[ReplayedRequest]) -> list[list[int]]:
     found: list[list[int]] = []
     for request in requests:
         now = [*spans[: request.kept], *request.added]
-        found.append(moves(spans, now))
+        found.append(moves(spans, now, request.kept))
         spans = now
     return found
 
 
-def moves(before: Sequence[int], now: Sequence[int]) -> list[int]:
+def moves(before: Sequence[int], now: Sequence[int], front: int = 0) -> list[int]:
     """Stretches: from where to copy, how many, how many new ones follow, and these.
 
     A change in the first span does not repeat those behind it, so that sessions whose prefix
-    changes in every request stay small.
+    changes in every request stay small. `front` is how many are known to be the same.
     """
-    places: dict[int, list[int]] = {}
-    for at, span in enumerate(before):
-        places.setdefault(span, []).append(at)
-    found: list[int] = []
-    new: list[int] = []
-    start = count = cursor = 0
-    for span in now:
-        at = cursor
-        if cursor >= len(before) or before[cursor] != span:
-            known = places.get(span, ())
-            later = bisect_left(known, cursor)
-            if later == len(known):
-                new.append(span)
-                continue
-            at = known[later]
-        if new or at != start + count:
-            if count or new:
-                found += [start, count, len(new), *new]
-            start, count, new = at, 0, []
-        count += 1
-        cursor = at + 1
-    if count or new:
-        found += [start, count, len(new), *new]
-    return found
+    stretches = _Stretches()
+    stretches.copied(0, front)
+    places: dict[int, list[int]] | None = None
+    there = here = front
+    while here < len(now):
+        same = _alike(before, there, now, here)
+        if same:
+            stretches.copied(there, same)
+            there, here = there + same, here + same
+            continue
+        if _at(before, there + 1) == _at(now, here + 1) != -1:  # one in place of another
+            stretches.new.append(now[here])
+            there, here = there + 1, here + 1
+            continue
+        if places is None:
+            places = {}
+            for at in range(front, len(before)):
+                places.setdefault(before[at], []).append(at)
+        known = places.get(now[here], ())
+        later = bisect_left(known, there)
+        if later < len(known):
+            there = known[later]
+        else:
+            stretches.new.append(now[here])
+            here += 1
+    stretches.close()
+    return stretches.done
+
+
+def _at(spans: Sequence[int], place: int) -> int:
+    return spans[place] if place < len(spans) else -1
+
+
+def _alike(one: Sequence[int], at: int, other: Sequence[int], place: int) -> int:
+    """How many spans are the same from these places on; whole stretches are compared at once."""
+    most = min(len(one) - at, len(other) - place)
+    low, step = 0, 1
+    while low < most:
+        high = min(low + step, most)
+        if one[at + low : at + high] == other[place + low : place + high]:
+            low, step = high, step * 2
+        elif step == 1:
+            break
+        else:
+            step = 1
+            while one[at + low] == other[place + low]:
+                low += 1
+            break
+    return low
+
+
+def touched(told: Sequence[Sequence[int]]) -> Iterable[tuple[list[int], Sequence[int]]]:
+    """For each request: the spans that are gone, and those that are new."""
+    spans: list[int] = []
+    for one in told:
+        now: list[int] = []
+        gone: list[int] = []
+        new: list[int] = []
+        end = at = 0
+        while at < len(one):
+            start, count, fresh = one[at : at + 3]
+            gone += spans[end:start] if count else []
+            end = start + count if count else end
+            now += spans[start : start + count]
+            now += one[at + 3 : at + 3 + fresh]
+            new += one[at + 3 : at + 3 + fresh]
+            at += 3 + fresh
+        yield gone + spans[end:], new
+        spans = now
+
+
+class _Stretches:
+    """Puts neighbours together."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+        self.new: list[int] = []
+        self._start = self._count = 0
+
+    def copied(self, start: int, count: int) -> None:
+        if not count:
+            return
+        if not self._count and not self.new:
+            self._start = start
+        if self.new or start != self._start + self._count:
+            self.close()
+            self._start = start
+        self._count += count
+
+    def close(self) -> None:
+        if self._count or self.new:
+            self.done += [self._start, self._count, len(self.new), *self.new]
+        self._start = self._count = 0
+        self.new = []

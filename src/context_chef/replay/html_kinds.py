@@ -21,13 +21,13 @@ class Kind(NamedTuple):
 KINDS: Final = (
     Kind("tools", "tools", "definitions of the tools on offer", "#4a5362", "#8d97a6"),
     Kind("system", "system prompt", "who the agent is, standing rules", "#a3abb8", "#59626f"),
-    Kind("skills", "skills", "instructions of the active skill", "#a2479c", "#c673bf"),
-    Kind("memory", "memory", "what was remembered, and how to use it", "#2f9e8f", "#3fb5a4"),
-    Kind("summary", "summaries", "stands for messages that left", "#e07b16", "#f0913a"),
+    Kind("skills", "skills", "instructions of the active skill", "#a2479c", "#d78bd1"),
+    Kind("memory", "memory", "what was remembered, and how to use it", "#2f9e8f", "#5fd6c2"),
+    Kind("summary", "summaries and notices", "stands for what left", "#e07b16", "#e5821e"),
     Kind("user", "user", "what people said", "#10386f", "#1d55a3"),
     Kind("assistant", "assistant", "what the model said and called", "#3c7fc9", "#4f92dc"),
     Kind("results", "tool results", "what tools answered", "#9cc4ea", "#a9cff2"),
-    Kind("tail", "state and notices", "what is put last, for one request", "#e3c21f", "#e8cd48"),
+    Kind("tail", "state and reminders", "what is put last, for one request", "#e3c21f", "#f3e07a"),
 )
 """From the bottom of the picture to its top, which is how a request is read.
 
@@ -44,7 +44,12 @@ _OF_GROUP: Final = {
     "tool results": "results",
     "tail": "tail",
 }
-_OF_SOURCE: Final = {"memory": "memory", "memory_instruction": "memory", "skill": "skills"}
+_OF_SOURCE: Final = {
+    "memory": "memory",
+    "memory_instruction": "memory",
+    "skill": "skills",
+    "cleared": "summary",
+}
 _LABELS: Final = {
     "system_prompt": "system prompt",
     "memory": "memory",
@@ -58,6 +63,7 @@ _LABELS: Final = {
     "prefill": "opening of the answer",
     "summary": "summary of what left",
     "dropped": "notice that messages left",
+    "cleared": "notice that a result left",
     "fold": "stands for what left",
     "toolkits": "directory of toolkits",
     "tool_change": "tools that came or went",
@@ -77,7 +83,7 @@ def label_of(span: SpanText) -> str:
     kind, _, name = span.source.partition(":")
     if span.group == "tools":
         return f"tool {name}" if name else "tools"
-    if kind == "history":
+    if kind in ("history", "fold") and span.group != "summary":
         return {"tool results": "tool result"}.get(span.group, span.group)
     said = _LABELS.get(kind, kind.replace("_", " "))
     return f"{said} {name}".strip()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from context_chef.replay.html_charts import too_large
 from context_chef.replay.html_words import Case, counted, shown
@@ -37,7 +38,8 @@ _KIND_WORDS: Final = {
 }
 
 
-class _Row(NamedTuple):
+@dataclass(frozen=True)
+class _Row:
     label: str
     said: str
     figure: Callable[[Case], float | None]
@@ -52,39 +54,43 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-_ROWS: Final[tuple[tuple[str, tuple[_Row, ...]], ...]] = (
-    ("What is sent", (
-        _Row("requests", "", lambda c: c.figures.totals.requests, _whole),
-        _Row("tokens sent", "all requests together", lambda c: c.figures.totals.sent, _whole,
-             "least"),
-        _Row("largest request", "tokens", lambda c: c.figures.totals.peak, _whole, "least"),
-    )),
-    ("What it costs", (
-        _Row("cost", "list price of input and output",
-             lambda c: c.figures.totals.cost if c.figures.priced else None, money, "least"),
-        _Row("of it for summaries", "calls of the summarizer",
-             lambda c: c.figures.totals.summarizer_cost if c.figures.priced else None, money,
-             optional=True),
-        _Row("from the cache", "share of the input", lambda c: c.figures.totals.hit_share, percent,
-             "most"),
-        _Row("cache breaks", "", lambda c: c.figures.totals.busts, _whole, "least"),
-        _Row("paid for again", "tokens, because of them", lambda c: c.figures.totals.rebilled,
-             _whole, "least", optional=True),
-    )),
-    ("Is it valid", (
-        _Row("requests rejected", "too large, or against a rule", lambda c: c.rejected, _whole,
-             "least"),
-        _Row("places mended", "before they were sent", lambda c: c.figures.totals.repairs, _whole),
-    )),
-    ("What leaves the window", (
-        _Row("folds", "times that messages left", lambda c: c.figures.totals.folds, _whole),
-        _Row("summaries written", "", lambda c: c.figures.totals.summarizer_calls, _whole,
-             optional=True),
-        _Row("messages that left", "not there word for word", lambda c: c.figures.evicted, _whole),
-        _Row("facts in them", "names, numbers, paths, errors, rules", lambda c: c.figures.facts,
-             _whole),
-    )),
+_SENT: Final = (
+    _Row("requests", "", lambda c: c.figures.totals.requests, _whole),
+    _Row("tokens sent", "all requests together", lambda c: c.figures.totals.sent, _whole,
+         "least"),
+    _Row("largest request", "tokens", lambda c: c.figures.totals.peak, _whole),
 )  # fmt: skip
+_COST: Final = (
+    _Row("cost", "list price of input and output",
+         lambda c: c.figures.totals.cost if c.figures.priced else None, money, "least"),
+    _Row("of it for summaries", "calls of the summarizer",
+         lambda c: c.figures.totals.summarizer_cost if c.figures.priced else None, money,
+         optional=True),
+    _Row("from the cache", "share of the input", lambda c: c.figures.totals.hit_share, percent,
+         "most"),
+    _Row("cache breaks", "", lambda c: c.figures.totals.busts, _whole, "least"),
+    _Row("paid for again", "tokens, because of them", lambda c: c.figures.totals.rebilled,
+         _whole, "least", optional=True),
+)  # fmt: skip
+_VALID: Final = (
+    _Row("requests rejected", "too large, or against a rule", lambda c: c.rejected, _whole,
+         "least"),
+    _Row("places mended", "before they were sent", lambda c: c.figures.totals.repairs, _whole),
+)  # fmt: skip
+_LEAVING: Final = (
+    _Row("folds", "times that messages left", lambda c: c.figures.totals.folds, _whole),
+    _Row("summaries written", "", lambda c: c.figures.totals.summarizer_calls, _whole,
+         optional=True),
+    _Row("messages that left", "not there word for word", lambda c: c.figures.evicted, _whole),
+    _Row("facts in them", "names, numbers, paths, errors, rules", lambda c: c.figures.facts,
+         _whole),
+)  # fmt: skip
+_ROWS: Final = (
+    ("What is sent", _SENT),
+    ("What it costs", _COST),
+    ("Is it valid", _VALID),
+    ("What leaves the window", _LEAVING),
+)
 
 
 def comparison(cases: Sequence[Case], *, caption: str) -> str:
@@ -102,8 +108,10 @@ def comparison(cases: Sequence[Case], *, caption: str) -> str:
     )
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">'
-        f'<table class="compare"><caption class="sr">{caption}</caption><thead><tr>'
-        f'<th scope="col"><span class="sr">figure</span></th>{head}</tr></thead>{body}</table></div>'
+        f'<table class="compare" style="min-width:{11 + 9.5 * len(cases):g}rem">'
+        f'<caption class="sr">{caption}</caption><thead><tr>'
+        f'<th scope="col"><span class="sr">figure</span></th>{head}</tr></thead>'
+        f"{body}</table></div>"
     )
 
 
@@ -128,9 +136,10 @@ def _row(row: _Row, cases: Sequence[Case]) -> str:
     if row.optional and not any(values):
         return ""
     known = [value for value in values if value is not None]
-    top = max(known, default=0)
+    alike = len(set(known)) < 2
+    top = 0 if alike else max(known)
     best = None
-    if row.best and len(set(known)) > 1:
+    if row.best and not alike:
         able = [v for v, case in zip(values, cases, strict=True) if v is not None and case.sound]
         best = (min if row.best == "least" else max)(able or known)
     cells = "".join(_cell(value, top, row, best) for value in values)
@@ -153,7 +162,7 @@ def _causes(cases: Sequence[Case]) -> str:
     if not any(case.causes for case in cases):
         return ""
     cells = "".join(
-        f"<td class=words>{_few(case.causes) if case.causes else '–'}</td>" for case in cases
+        f'<td class="causes">{_few(case.causes) if case.causes else "–"}</td>' for case in cases
     )
     return f'<tr><th scope="row">why it broke</th>{cells}</tr>'
 
@@ -259,8 +268,8 @@ def events(run: Run, id: str) -> str:
     rows = "".join(_event(request, id) for request in eventful[:MOST_EVENTS])
     more = len(eventful) - MOST_EVENTS
     tail = (
-        f"<p class=soft>{counted(more, 'later request')} with such lines are left out of this list; "
-        "the pictures mark them all.</p>"
+        f"<p class=soft>{counted(more, 'later request')} with such lines "
+        f"{'is' if more == 1 else 'are'} left out of this list; the pictures mark them all.</p>"
         if more > 0
         else ""
     )

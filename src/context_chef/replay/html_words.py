@@ -11,8 +11,11 @@ from context_chef.replay.result import ReplayResult, Run, SessionReplay
 from context_chef.replay.telling import Figures, figures_of, money, percent
 
 _CONTROL: Final = {n: 0x2400 + n for n in range(32) if n not in (9, 10)} | {127: 0x2421}
+_LINES: Final = {0x2028: "\u2424", 0x2029: "\u2424"}
+_TURNS: Final = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "")
+"""What makes text run the other way round; names and messages stand in the middle of ours."""
 _SURROGATES: Final = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-_HARMLESS: Final = str.maketrans(_CONTROL | _SURROGATES)
+_HARMLESS: Final = str.maketrans(_CONTROL | _LINES | _TURNS | _SURROGATES)
 
 
 class Case(NamedTuple):
@@ -126,7 +129,6 @@ def findings(cases: Sequence[Case]) -> list[tuple[str, str]]:
         ("What is sent, and what does it cost?", _savings(cases)),
         ("What leaves the window, and where is it then?", _leaving(cases)),
         ("What does the prompt cache do?", _cache(cases)),
-        ("Which one, then?", _choice(cases)),
     ]
     return [(question, answer) for question, answer in asked if answer]
 
@@ -254,7 +256,9 @@ def _leaving(cases: Sequence[Case]) -> str:
 def _cache(cases: Sequence[Case]) -> str:
     shares = [(case, case.figures.totals.hit_share) for case in cases]
     low, high = min(share for _, share in shares), max(share for _, share in shares)
-    between = percent(low) if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
+    between = (
+        percent(low) if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
+    )
     said = (
         f"{between} of the input is read from it, at a fraction of the price: it serves whatever "
         "begins like a request shortly before."
@@ -272,12 +276,15 @@ def _cache(cases: Sequence[Case]) -> str:
     return f"{said} It breaks where something in front changes: under {each}."
 
 
-def _choice(cases: Sequence[Case]) -> str | None:
+def verdict(cases: Sequence[Case]) -> str:
+    """The whole page in a sentence, as HTML; nothing when there is nothing to choose from."""
     if len(cases) < 2:
-        return None
+        return ""
     sound = [case for case in cases if case.sound]
     if not sound:
-        return "None of them would have come through: a larger window or another strategy is needed."
+        return (
+            "None of them would have come through: a larger window or another strategy is needed."
+        )
     fewest = min(case.lost for case in sound)
     kept = [case for case in sound if case.lost == fewest]
     priced = all(case.figures.priced for case in kept)
@@ -287,12 +294,12 @@ def _choice(cases: Sequence[Case]) -> str | None:
     loss = "lose nothing" if not fewest else f"lose least ({counted(fewest, 'fact')})"
     if len(kept) == 1:
         loss = loss.replace("lose", "loses")
-        return f"Of those that run, <b>{shown(best.name)}</b> {loss}."
-    what = f"cheapest, {money(best.figures.totals.cost)}" if priced else "smallest"
+        return f"Of the configurations that run, <b>{shown(best.name)}</b> {loss}."
+    what = f"cheapest: {money(best.figures.totals.cost)}" if priced else "smallest"
     same = {case.figures.totals.cost if priced else case.figures.totals.sent for case in kept}
     if len(same) == 1:
-        return f"Those that run and {loss} cost the same here: it makes no difference."
-    return f"Of those that run and {loss}, <b>{shown(best.name)}</b> is the {what}."
+        return f"The configurations that run and {loss} all come to the same here: take any."
+    return f"Of the configurations that run and {loss}, <b>{shown(best.name)}</b> is the {what}."
 
 
 WORDS: Final[Iterable[tuple[str, str]]] = (

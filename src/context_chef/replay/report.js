@@ -98,7 +98,7 @@
     }
     const share = hit(run, n);
     return make("div", { class: "strip" }, svg,
-      make("div", { class: "from-cache", style: `width:${(share * 100).toFixed(2)}%` },
+      share < 0.002 ? null : make("div", { class: "from-cache", style: `width:${(share * 100).toFixed(2)}%` },
         share > 0.18 ? make("span", {}, "from the cache") : null));
   }
 
@@ -342,9 +342,9 @@
         facts ? make("p", { class: "after" }, "Facts in it, right after: " +
           data.fates.map(([, label], i) => fold.facts[i] ? `${number(fold.facts[i])} ${label}` : null)
             .filter(Boolean).join(", ") + ".") : null,
-        make("h4", {}, "What left"), list(session, fold.left, {}),
         fold.summary === null ? null : make("h4", {}, "What stands for it"),
-        fold.summary === null ? null : list(session, [fold.summary], { open: true })));
+        fold.summary === null ? null : list(session, [fold.summary], { open: true }),
+        make("h4", {}, "What left"), list(session, fold.left, {})));
     }
     for (const bust of found.busts || []) {
       told.push(block("busts",
@@ -417,7 +417,8 @@
     const one = make("details", { open: opened },
       make("summary", {},
         make("b", {}, label),
-        role && role !== label && role !== "tool" ? make("span", { class: "soft" }, role) : null,
+        role && role !== label && role !== "tool" && role !== "system"
+          ? make("span", { class: "soft" }, `sent as ${role}`) : null,
         make("span", { class: "line", dir: "auto" }, line),
         ...badges.map((badge) => make("span", { class: `badge ${badge}` }, badge)),
         make("span", { class: "n" }, number(tokens))), body);
