@@ -34,6 +34,7 @@ class Browser:
         self._read, self._write = read, write
         self._buffer = b""
         self._last = 0
+        self._scripts = True
         self._session: str | None = None
         self.logged: list[str] = []
         """What the page wrote to the console, and errors."""
@@ -77,6 +78,11 @@ class Browser:
         self.ask("Page.navigate", url="about:blank")
         self.ask("Page.navigate", url=path.resolve().as_uri())
         self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+        if self._scripts:
+            self.frames()
+
+    def frames(self) -> None:
+        """Wait until the page has drawn what it was told to."""
         self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def size(self, width: int, height: int) -> None:
@@ -88,6 +94,7 @@ class Browser:
 
     def scripts(self, on: bool) -> None:
         """Whether pages may run scripts, from the next one on."""
+        self._scripts = on
         self.ask("Emulation.setScriptExecutionDisabled", value=not on)
 
     def js(self, expression: str) -> Any:
@@ -118,7 +125,7 @@ class Browser:
                 event["code"] = name
             self.ask("Input.dispatchKeyEvent", type="keyDown", **event, text=text)
             self.ask("Input.dispatchKeyEvent", type="keyUp", **event)
-        self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.frames()
 
     def click(self, selector: str) -> None:
         """A click with the mouse in the middle of an element."""
@@ -133,7 +140,7 @@ class Browser:
                 "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1,
                 buttons=int(kind == "mousePressed"),
             )  # fmt: skip
-        self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.frames()
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
         """A screenshot of the window, or of the whole page."""

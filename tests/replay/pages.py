@@ -41,7 +41,7 @@ HARM = (
 def small() -> ReplayResult:
     """A real session of a dozen requests under two strategies that fold."""
     with TemporaryDirectory() as folder:
-        session = read_session(write(Path(folder) / "agent.json", chat(12)))
+        session = read_session(write(Path(folder) / "agent.json", chat(12, words=300)))
     return replay(
         session,
         [configuration(name, window="35%") for name in ("drop", "clear+summarize")],

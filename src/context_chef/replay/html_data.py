@@ -152,6 +152,9 @@ def moves(before: Sequence[int], now: Sequence[int], front: int = 0) -> list[int
             stretches.new.append(now[here])
             there, here = there + 1, here + 1
             continue
+        if there >= len(before):
+            stretches.new += now[here:]
+            break
         if places is None:
             places = {}
             for at in range(front, len(before)):
