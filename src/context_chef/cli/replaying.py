@@ -6,8 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +25,7 @@ from context_chef.replay import (
     read_configurations,
 )
 from context_chef.replay.configuration import COMPARED, TARGETS
+from context_chef.replay.html import html_page
 from context_chef.replay.telling import (
     COLUMNS,
     by_configuration,
@@ -141,11 +140,8 @@ def run(options: argparse.Namespace) -> int:
         _show(out, result, each=options.each)
         for line in skipped:
             out.print(line, markup=False, soft_wrap=True)
-    if options.html is not None and find_spec("context_chef.replay.html") is None:
-        out.print("--html: this installation has no report page", markup=False)
-    elif options.html is not None:
-        page: str = import_module("context_chef.replay.html").html_page(result)
-        _write(page.encode("utf-8"), str(options.html))
+    if options.html is not None:
+        _write(html_page(result).encode("utf-8"), str(options.html))
         out.print(f"report written to {options.html}", markup=False, soft_wrap=True)
     return 0
 

@@ -39,7 +39,7 @@ TEXT_BUDGET: Final = 4_000_000
 """Characters of all texts together; they are cut in the middle until they fit."""
 PAGE_BUDGET: Final = 12_000_000
 """Characters of a page. Sessions behind it are told in the table only."""
-_ALIKE: Final = 3
+_ALIKE: Final = 2
 """Up to this ratio of the largest requests, the runs are drawn to one scale at first."""
 
 

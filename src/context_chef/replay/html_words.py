@@ -294,7 +294,8 @@ def verdict(cases: Sequence[Case]) -> str:
     loss = "lose nothing" if not fewest else f"lose least ({counted(fewest, 'fact')})"
     if len(kept) == 1:
         loss = loss.replace("lose", "loses")
-        return f"Of the configurations that run, <b>{shown(best.name)}</b> {loss}."
+        cost = f"; it costs {money(best.figures.totals.cost)}" if priced else ""
+        return f"Of the configurations that run, only <b>{shown(best.name)}</b> {loss}{cost}."
     what = f"cheapest: {money(best.figures.totals.cost)}" if priced else "smallest"
     same = {case.figures.totals.cost if priced else case.figures.totals.sent for case in kept}
     if len(same) == 1:
