@@ -44,7 +44,7 @@ class InputError(ContextChefError, ValueError):
     def __init__(self, message: str, *, path: str = "$") -> None:
         self.path = path
         self.reason = message
-        super().__init__(f"{path}: {message}")
+        super().__init__(f"{path if len(path) <= 400 else path[:400] + '…'}: {message}")
 
     def under(self, path: str) -> InputError:
         """The same error about a value that stands at `path`."""

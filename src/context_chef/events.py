@@ -11,6 +11,7 @@ import msgspec
 
 from context_chef.bridge import MaybeAwaitable, settle
 from context_chef.errors import AsyncRequiredError, SettingsError, nearest, shown
+from context_chef.given import check_instance
 from context_chef.ir.message import Message
 
 
@@ -200,6 +201,7 @@ def log_line(event: Event) -> str:
     Nothing that a person, a model or a tool said is in it: of texts, messages and payloads only
     the size is told. Names, addresses, keys and figures are.
     """
+    check_instance(event, "event", Event)
     told = [f"{name}={_in_short(name, getattr(event, name))}" for name in event.__struct_fields__]
     return " ".join((event.topic, *told))
 

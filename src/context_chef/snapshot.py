@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from context_chef.errors import InputError, shown
+from context_chef.given import LARGEST
 from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
 from context_chef.ir.message import Message
 from context_chef.ir.transcript import Transcript
@@ -67,7 +68,10 @@ class ChefSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     def __post_init__(self) -> None:
         # JSON read back gives a float: the same snapshot has the same bytes before and after.
-        volatile = float(self.last_volatile_tokens) or 0
+        given: Any = self.last_volatile_tokens
+        if isinstance(given, bool) or not isinstance(given, (int, float)) or abs(given) > LARGEST:
+            raise InputError(f"a number of tokens was expected, not {shown(given)}.")
+        volatile = float(given) or 0
         msgspec.structs.force_setattr(self, "last_volatile_tokens", volatile)
         for field in ("skill", "tools", "janitor"):
             value = cast(Mapping[str, Any], getattr(self, field))

@@ -1,4 +1,4 @@
-"""Whatever a public method is given, an error of ours comes out, short and at once, or a result."""
+"""Whatever a public name is given, an error of ours comes out, short and at once, or a result."""
 
 from __future__ import annotations
 
@@ -8,11 +8,34 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from context_chef import ChefSnapshot, ContextChef, InMemoryBackend
+import context_chef
+from context_chef import (
+    Budget,
+    CacheModel,
+    ChefSnapshot,
+    CompileMeta,
+    ContextChef,
+    ContextHost,
+    Inline,
+    InMemoryBackend,
+    Janitor,
+    JanitorPool,
+    Message,
+    Offloader,
+    Payload,
+    PriceTable,
+    Report,
+    SessionPool,
+    Store,
+    Transcript,
+    WindowLineage,
+    profile_for,
+)
 from context_chef.errors import ContextChefError
 from context_chef.testing.doubles import RecordingLogger
 
@@ -56,6 +79,8 @@ ABSURD: dict[str, Callable[[], Any]] = {
     "unspeakable": Unspeakable,
     "function": lambda: lambda: 1,
 }
+TELLING = ("none", "number", "huge", "half a pair", "deep", "list of none", "unspeakable")
+"""What is tried where there is much to try: each fails in another way."""
 LONGEST = 2_500
 PLAIN: dict[str, Any] = {
     "id": "a",
@@ -68,11 +93,54 @@ PLAIN: dict[str, Any] = {
     "uri": "context://vfs/x",
     "k": 1,
     "task": "t",
+    "target": "openai",
+    "messages": [],
+    "history": [],
+    "conversation": [],
+    "requests": [],
+    "skills": [],
+    "tools": [],
+    "directories": [],
+    "messages_or_body": [],
+    "contents_or_body": [],
+    "items_or_body": [],
+    "clear": [],
+    "keep_recent_turns": 1,
+    "tool_call_id": "c",
+    "role": "user",
+    "kind": "image",
+    "source": Inline(data="eA=="),
+    "text": "x",
+    "model": "gpt-5",
+    "task_text": "x",
+    "body": lambda arguments: arguments,
+    "report": lambda: Report(target="openai"),
+    "arguments": {},
+    "meta": CompileMeta(target="openai", window_id="w"),
+    "config": {"context_window": 10},
+    "compress": lambda messages: "x",
+    "create": lambda *arguments: object(),
+    "logger": RecordingLogger(),
+    "encode": str.split,
+    "budget": Budget(limit=9, current=1, trigger=5),
+    "window": WindowLineage.begin("w"),
+    "summary": "x",
+    "template": "x",
+    "remaining": 1,
+    "skill": {"name": "n", "description": "d", "instructions": "i"},
+    "host": ContextHost(store=Store(InMemoryBackend()), offloader=Offloader(InMemoryBackend())),
+    "call": {"name": "context", "arguments": "{}"},
+    "directory": "no-such-directory",
 }
-INTERNAL = {"adopt", "restore_state"}
+INTERNAL = {
+    *("adopt", "restore_state", "publish", "begin", "overflow", "overflow_sync", "note_sent"),
+    *("realigned", "rebased", "with_fold", "folded_to", "in_words_of", "extended", "keep_paid"),
+    *("count_failure", "count_success", "breaker_after", "handoff_due", "handoff_notice"),
+    *("count", "count_message", "count_tools", "paid", "read_budget"),
+}
 """Called by the library with its own objects."""
 
-FUNCTIONS = {"clock", "new_window_id", "embedder"}
+FUNCTIONS = {"clock", "new_window_id", "embedder", "on_invalid", "compress", "create", "encode"}
 
 
 def _chef() -> ContextChef:
@@ -88,10 +156,22 @@ OWNERS: dict[str, Callable[[], Any]] = {
     "pruner": lambda: _chef().get_pruner(),
     "adapters": lambda: _chef().adapters,
 }
+PARTS: dict[str, Callable[[], Any]] = {
+    "janitor": Janitor,
+    "janitor pool": lambda: JanitorPool({"context_window": 10}),
+    "session pool": lambda: SessionPool(str),
+    "prices": PriceTable.default,
+    "cache model": lambda: CacheModel(target="openai"),
+    "payload": lambda: Payload({}, meta=PLAIN["meta"], body=PLAIN["body"], report=PLAIN["report"]),
+    "message": lambda: Message.user("x"),
+    "transcript": Transcript,
+    "profile": lambda: profile_for("gpt-5"),
+}
+"""Made anew for every call, so that what one call leaves is not what the next one meets."""
 
 
-def _methods() -> Iterator[tuple[str, str]]:
-    for owner, make in OWNERS.items():
+def _methods(owners: dict[str, Callable[[], Any]]) -> Iterator[tuple[str, str]]:
+    for owner, make in owners.items():
         one = make()
         for name in dir(one):
             if not name.startswith("_") and name not in INTERNAL:
@@ -129,7 +209,7 @@ def _fault(call: Callable[[], Any]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("owner", "name"), list(_methods()))
+@pytest.mark.parametrize(("owner", "name"), list(_methods(OWNERS)))
 def test_a_method_takes_or_refuses_whatever_it_is_given(owner: str, name: str) -> None:
     faults: dict[str, str] = {}
     parameters = _parameters(getattr(OWNERS[owner](), name))
@@ -141,6 +221,75 @@ def test_a_method_takes_or_refuses_whatever_it_is_given(owner: str, name: str) -
             fault = _fault(lambda method=method, given=given: method(**given))
             if fault is not None:
                 faults[f"{at.name}: {kind}"] = fault
+
+    assert faults == {}
+
+
+def _given_absurdly(
+    call: Callable[..., Any], parameters: list[inspect.Parameter]
+) -> dict[str, str]:
+    """What is wrong with how calls end that hold one telling value each, everything else plain."""
+    faults: dict[str, str] = {}
+    for at in parameters:
+        for kind, make in _absurd_for(at.name):
+            if kind not in TELLING:
+                continue
+            positional: list[Any] = []
+            named: dict[str, Any] = {}
+            for one in parameters:
+                if one is not at and one.default is not one.empty:
+                    continue
+                value = make() if one is at or one.name not in PLAIN else PLAIN[one.name]
+                if one.kind is one.POSITIONAL_ONLY:
+                    positional.append(value)
+                else:
+                    named[one.name] = value
+            fault = _fault(lambda given=positional, named=named: call(*given, **named))
+            if fault is not None:
+                faults[f"{at.name}: {kind}"] = fault
+    return faults
+
+
+@pytest.mark.parametrize(("owner", "name"), list(_methods(PARTS)))
+def test_a_method_of_a_part_takes_or_refuses_whatever_it_is_given(owner: str, name: str) -> None:
+    def call(*given: Any, **named: Any) -> Any:
+        return getattr(PARTS[owner](), name)(*given, **named)
+
+    assert _given_absurdly(call, _parameters(getattr(PARTS[owner](), name))) == {}
+
+
+OPENS_FILES = ("load_skill", "Recorder")
+"""Their docs promise what the system says about a path."""
+
+
+def _public_calls() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every function, constructor and class method that people import from the package."""
+    for name in context_chef.__all__:
+        thing: Any = getattr(context_chef, name)
+        if not callable(thing) or thing is ContextChef or getattr(thing, "_is_protocol", False):
+            continue
+        if not inspect.isclass(thing):
+            yield name, thing
+        elif not issubclass(thing, BaseException):
+            yield name, thing
+            for method in dir(thing):
+                if not method.startswith("_") and isinstance(
+                    inspect.getattr_static(thing, method), (classmethod, staticmethod)
+                ):
+                    yield f"{name}.{method}", getattr(thing, method)
+
+
+def test_every_public_name_takes_or_refuses_whatever_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    faults = {
+        f"{name}({what})": fault
+        for name, call in _public_calls()
+        for what, fault in _given_absurdly(call, _parameters(call)).items()
+        if not (name in OPENS_FILES and "[Errno" in fault)
+    }
 
     assert faults == {}
 

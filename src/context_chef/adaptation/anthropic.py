@@ -9,7 +9,7 @@ from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.anthropic_blocks import BlockWriter, Made
 from context_chef.adaptation.anthropic_body import mend_breakpoints, needed_betas
 from context_chef.adaptation.anthropic_writer import ConversationWriter
-from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.conversation import Conversation, check_written
 from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
@@ -127,6 +127,7 @@ def to_anthropic(
     (`model`, `max_tokens`, `thinking`, …). Without `model` or `profile` the model of the body
     decides what is possible. `system` and `tools` take the place of the conversation's.
     """
+    check_written(tools, profile, preserve_thinking_as_text)
     request: dict[str, Any] = {}
     if isinstance(conversation, Conversation):
         request = conversation.request_for("anthropic")

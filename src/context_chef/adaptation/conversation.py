@@ -12,7 +12,9 @@ from typing import Any, Final, Self, cast
 
 import msgspec
 
+from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.errors import InputError, shown
+from context_chef.given import check_instance, read_list
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.frozen import EMPTY, FrozenDict, deeper, frozen, in_order, json_scalar, thaw
@@ -125,3 +127,10 @@ def _dumped(model: Any) -> Any:
     # The OpenAI and Anthropic clients mark what they added to an answer and the API does not take.
     ours = getattr(model, "__api_exclude__", None)
     return model.model_dump(by_alias=True, exclude_unset=True, exclude=ours, warnings=False)
+
+
+def check_written(tools: object, profile: object, as_text: object) -> None:
+    """Refuse, with InputError, what a `to_*` function cannot write for."""
+    read_list(cast("Iterable[Any]", tools), "tools", ToolDefinition)
+    check_instance(profile, "profile", ModelProfile, optional=True)
+    check_instance(as_text, "preserve_thinking_as_text", bool)

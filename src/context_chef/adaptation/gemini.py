@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
-from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.conversation import Conversation, check_written
 from context_chef.adaptation.gemini_parts import Made, PartWriter
 from context_chef.adaptation.gemini_sdk import sdk_arguments
 from context_chef.adaptation.gemini_writer import SKIP_SIGNATURE, ContentWriter
@@ -106,6 +106,7 @@ def to_gemini(
     (`generationConfig`, `safetySettings`, …). The URL carries the model: `model` (or a `profile`)
     only decides what is possible. `system` and `tools` take the place of the conversation's.
     """
+    check_written(tools, profile, preserve_thinking_as_text)
     request: dict[str, Any] = {}
     accepted: Conversation | None = None
     if isinstance(conversation, Conversation):

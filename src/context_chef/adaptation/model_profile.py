@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import msgspec
 
+from context_chef.given import check_text
 from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
 
 Provider: TypeAlias = Literal["anthropic", "openai", "gemini"]
@@ -197,14 +198,17 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     def source_of(self, field: str) -> str:
         """Where that figure comes from, with its date; empty when nothing is recorded."""
+        check_text(field, "field")
         return self.sources.get(field) or self.sources.get("*", "")
 
     def how_sure(self, field: str) -> Sureness:
         """How sure that figure is: A, B or C."""
+        check_text(field, "field")
         return self.sureness.get(field) or self.sureness.get("*", "B")
 
     def accepts_media(self, media_type: str) -> bool | None:
         """Whether media of that type can be sent; None when it is not known."""
+        check_text(media_type, "media_type")
         if self.media_types is None:
             return None
         kind = media_type.partition("/")[0]

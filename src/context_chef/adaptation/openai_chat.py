@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.chat_writer import WIRE, ChatWriter, Made, judge_tools
-from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.conversation import Conversation, check_written
 from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
@@ -134,6 +134,7 @@ def to_openai(
     `system` and `tools` take the place of the conversation's own. Nothing is mended, and without
     `model` or `profile` nothing is left out for the model's sake.
     """
+    check_written(tools, profile, preserve_thinking_as_text)
     request = request_of(conversation, system=system, tools=tools, model=model, wire=WIRE)
     body = OpenAIAdapter(preserve_thinking_as_text).compile(
         request.messages, tools=request.tools, model=model, profile=profile

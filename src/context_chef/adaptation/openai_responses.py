@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
-from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.conversation import Conversation, check_written
 from context_chef.adaptation.item_writer import ItemWriter, Made, is_marked_prompt
 from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
@@ -148,6 +148,7 @@ def to_openai_responses(
     the body. `system` and `tools` take the place of the conversation's own. Only item ids whose
     reasoning item has left the conversation since are taken off, and reasoning whose item has left.
     """
+    check_written(tools, profile, preserve_thinking_as_text)
     request = request_of(conversation, system=system, tools=tools, model=model, wire=WIRE)
     others = request.others
     body = OpenAIResponsesAdapter(preserve_thinking_as_text).body_of(

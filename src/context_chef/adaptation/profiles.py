@@ -31,6 +31,7 @@ from context_chef.adaptation.profile_data import (
     OPENAI_PROFILES,
 )
 from context_chef.errors import SettingsError, nearest, shown
+from context_chef.given import check_text
 
 __all__ = [
     "BUILTIN_PROFILES",
@@ -145,8 +146,10 @@ def profile_for(
     `provider` is a provider or a target name (`openai-responses` is `openai`); without it all three
     providers are searched. The user's `profiles` win over the built-in ones. Dated snapshots,
     gateway prefixes and the spellings of Bedrock and Vertex AI are understood; a name that merely
-    resembles a known one is not.
+    resembles a known one is not. Raises InputError for names that are no texts.
     """
+    check_text(model, "model", optional=True)
+    check_text(provider, "provider", optional=True)
     if not model:
         return None
     wanted = provider_of(provider)

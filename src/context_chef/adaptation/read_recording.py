@@ -34,7 +34,7 @@ def read_recording(data: Any, format: str = "auto") -> tuple[Conversation, str]:
     whole `request`. Raises InputError for what is none of these, SettingsError for an unknown
     format.
     """
-    wanted = _ALIASES.get(format, format)
+    wanted = _ALIASES.get(format, format) if isinstance(format, str) else format  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
     if wanted not in FORMATS:
         raise SettingsError(
             f"`format` cannot be {shown(format)}. {nearest(format, (*FORMATS, *_ALIASES))}"

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from context_chef.adaptation.conversation import plain
 from context_chef.errors import InputError, shown
+from context_chef.given import check_text
 from context_chef.ir.blocks import CacheBreakpoint, Provider
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.tools import ToolDefinition
@@ -33,6 +34,7 @@ def read_tools(
     `provider` says whose a provider-native tool is that does not tell by itself. Written back for
     the provider it came from, a list is the same list. Raises InputError naming the entry.
     """
+    check_text(path, "path")
     if value is None:
         return (), ()
     entries = value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import is_
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast, get_args
 
 import msgspec
 
@@ -23,6 +23,7 @@ from context_chef.adaptation.thinking_binding import (
 )
 from context_chef.adaptation.turns_order import close_conversation, open_conversation, rename_tools
 from context_chef.errors import UnsendableError
+from context_chef.given import check_choice, check_instance, check_mapping, read_list
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import EMPTY
@@ -101,10 +102,15 @@ def make_sendable(
     request's `thinking.type` (Anthropic), `names` the mapping that `convert_tools` returned,
     `stateful` says that the request goes on from one that the provider stored
     (`previous_response_id`), `preserve_thinking_as_text` that foreign reasoning is written as text.
-    Raises UnsendableError, with every fault, when no request can be made.
+    Raises UnsendableError, with every fault, when no request can be made; InputError and
+    SettingsError for arguments of another kind.
     """
+    check_choice(target, "target", tuple(_PAIRING_RULES))
+    check_instance(profile, "profile", ModelProfile, optional=True)
+    check_choice(thinking, "thinking", (None, *get_args(ThinkingMode)))
+    check_mapping(names, "names")
     return Mender().make_sendable(
-        messages,
+        read_list(messages, "messages", Message),
         target=target,
         profile=profile,
         thinking=thinking,

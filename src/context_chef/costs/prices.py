@@ -20,6 +20,7 @@ from context_chef.adaptation.profiles import (
     read_profiles,
 )
 from context_chef.errors import SettingsError, nearest, shown
+from context_chef.given import check_mapping, check_text, read_list
 from context_chef.ir.frozen import EMPTY
 
 PRICES_AS_OF: Final = date(2026, 11, 30)
@@ -66,7 +67,7 @@ class PriceTable:
     def __init__(self, entries: Iterable[ModelPrices] = ()) -> None:
         """Of two entries of one model the first counts."""
         self._entries: dict[str, ModelPrices] = {}
-        for entry in entries:
+        for entry in read_list(entries, "entries", ModelPrices):
             for name in (entry.model, *entry.aliases):
                 self._entries.setdefault(name.lower(), entry)
 
@@ -90,6 +91,8 @@ class PriceTable:
             return cls.default()
         if isinstance(given, (str, Path)):
             return cls.from_toml(given)
+        if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from TOML
+            raise SettingsError(f"`prices` is a table, a mapping or a file, not {shown(given)}.")
         return cls.default().with_prices(given)
 
     @classmethod
@@ -100,11 +103,13 @@ class PriceTable:
         `read`, `write`, `write_long`, `output` in US$ per million tokens, `tiers`,
         `source` and `date`.
         """
+        if not isinstance(path, (str, Path)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise SettingsError(f"`prices` is read from a file, not from {shown(path)}.")
         try:
             data = tomllib.loads(Path(path).read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise SettingsError(
-                f"`prices` cannot be read from {shown(str(path))}: {error}"
+                f"`prices` cannot be read from {shown(str(path))}: {str(error)[:300]}"
             ) from error
         held = data.get("prices", data)
         if not isinstance(held, Mapping):
@@ -119,11 +124,13 @@ class PriceTable:
         `read` its cached input costs what any input costs. Raises SettingsError, naming model and
         field.
         """
+        check_mapping(changes, "prices")
         new = [self._changed(name, value) for name, value in changes.items()]
         return PriceTable((*new, *self.entries))
 
     def of(self, model: str | None, *, target: str | None = None) -> ModelPrices | None:
         """The prices of that model, under any of its spellings; None when nobody priced it."""
+        check_text(model, "model", optional=True)
         if not model:
             return None
         for name in (model.strip().lower(), plain_model_id(model)):
@@ -158,8 +165,10 @@ class PriceTable:
                 f"`prices[{shown(name)}]` is a table of prices, not {shown(value)}."
             )
         fields = dict(value)
-        known = self.of(str(fields.pop("like", name)))
-        source = str(fields.pop("source", "given by the user"))
+        like, source = fields.pop("like", name), fields.pop("source", "given by the user")
+        check_text(like, f"prices.{name}.like")
+        check_text(source, f"prices.{name}.source")
+        known = self.of(like)
         dated = fields.pop("date", None)
         names = Prices.__struct_fields__
         for field in fields:

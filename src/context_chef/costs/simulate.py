@@ -24,6 +24,7 @@ from context_chef.costs.prices import (
 from context_chef.costs.prompt import Prompt, PromptReader
 from context_chef.costs.usage import Usage, read_usage
 from context_chef.errors import InputError, SettingsError, nearest, shown
+from context_chef.given import check_instance, check_mapping, check_text, read_list
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.payload import Payload
@@ -107,6 +108,10 @@ class CacheModel:
                 f"`target` cannot be {shown(target)}: costs are known for {', '.join(TARGETS)}. "
                 + nearest(target, TARGETS)
             )
+        if cached_contents is not None:
+            check_mapping(cached_contents, "cached_contents")
+        check_instance(on, "on", date, optional=True)
+        check_text(model, "model", optional=True)
         self.target: Provider = target  # pyright: ignore[reportAttributeAccessIssue]  # looked at above
         self.model = model
         self.prices = (
@@ -134,6 +139,8 @@ class CacheModel:
         `prompt` is its body as a `PromptReader` read it, where somebody did already.
         Raises InputError for a request that is older than the one before it.
         """
+        check_instance(request, "request", SentRequest)
+        check_instance(prompt, "prompt", Prompt, optional=True)
         if not request.at >= self._now:
             raise InputError(
                 f"a request sent at {shown(request.at)} comes after one sent at "
@@ -318,7 +325,7 @@ def simulate(
         on=on,
         cached_contents=cached_contents,
     )
-    for request in requests:
+    for request in read_list(requests, "requests", SentRequest):
         cache.send(request)
     return cache.bill
 

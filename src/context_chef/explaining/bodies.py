@@ -14,6 +14,7 @@ from context_chef.errors import InputError, nearest, shown
 from context_chef.explaining.explanation import Counted, Explainer, Explanation
 from context_chef.explaining.pieces import Piece
 from context_chef.explaining.tracing import Stretch
+from context_chef.given import check_mapping, check_text
 from context_chef.ir.report import Place
 from context_chef.selection.counting import TokenizerLike, resolve_tokenizer
 
@@ -47,6 +48,8 @@ def explain_body(
     what it is (`memory:KEY`). `target` is told from the body's shape when it is not given. Raises
     InputError for a body of no known shape.
     """
+    check_mapping(body, "body")
+    check_text(model, "model", optional=True)
     target = target or target_of(body)
     if target not in TARGETS:
         raise InputError(

@@ -10,12 +10,17 @@ from typing import Any, cast
 
 import msgspec
 
+from context_chef.given import json_alone
 from context_chef.ir.frozen import in_order, thaw
 from context_chef.ir.text import clean_text
 
 
+@json_alone
 def canonical_json(value: Any) -> str:
-    """Compact JSON with keys sorted by code point, non-ASCII unescaped."""
+    """Compact JSON with keys sorted by code point, non-ASCII unescaped.
+
+    Raises InputError for what is no JSON, holds itself or is nested too deeply.
+    """
     return json.dumps(
         builtin_form(value),
         ensure_ascii=False,
@@ -30,25 +35,35 @@ def compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+@json_alone
 def order_keys(value: Any) -> Any:
     """The same value with every mapping's keys sorted by code point; lists keep their order.
 
-    A caller's own mark (`_cache_breakpoint`) is not looked into.
+    A caller's own mark (`_cache_breakpoint`) is not looked into. Raises InputError for keys that
+    are no texts, and for a value that holds itself or is nested too deeply.
     """
+    return _ordered(value)
+
+
+def _ordered(value: Any) -> Any:
     if isinstance(value, dict):
         fields = cast(dict[str, Any], value)
         return {
-            key: fields[key] if key == "_cache_breakpoint" else order_keys(fields[key])
+            key: fields[key] if key == "_cache_breakpoint" else _ordered(fields[key])
             for key in sorted(fields)
         }
     if isinstance(value, (list, tuple)):
-        return [order_keys(item) for item in cast(Sequence[Any], value)]
+        return [_ordered(item) for item in cast(Sequence[Any], value)]
     return value
 
 
+@json_alone
 def stringify_payload(value: Any) -> str:
-    """Any payload as compact JSON text with its keys in code-point order."""
-    return compact_json(order_keys(thaw(builtin_form(value))))
+    """Any payload as compact JSON text with its keys in code-point order.
+
+    Raises InputError for what is no JSON, holds itself or is nested too deeply.
+    """
+    return compact_json(_ordered(thaw(builtin_form(value))))
 
 
 def builtin_form(value: Any, **options: Any) -> Any:

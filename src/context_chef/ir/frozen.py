@@ -255,10 +255,20 @@ def deeper(depth: int, path: str = "$") -> int:
 
 
 def thaw(value: Any) -> Any:
-    """A plain, independent copy of a JSON-like value: dicts and lists, free to be changed."""
+    """A plain, independent copy of a JSON-like value: dicts and lists, free to be changed.
+
+    Raises InputError for a value that holds itself, or is nested too deeply to be walked.
+    """
+    try:
+        return _thawed(value)
+    except RecursionError as error:
+        raise InputError("nested too deeply to be copied, or inside itself.") from error
+
+
+def _thawed(value: Any) -> Any:
     if isinstance(value, Mapping):
         items = cast(Mapping[Any, Any], value)
-        return {key: thaw(item) for key, item in items.items()}
+        return {key: _thawed(item) for key, item in items.items()}
     if isinstance(value, (list, tuple)):
-        return [thaw(item) for item in cast(Sequence[Any], value)]
+        return [_thawed(item) for item in cast(Sequence[Any], value)]
     return value

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, cast
 import msgspec
 
 from context_chef.errors import InputError, shown
+from context_chef.given import read_list
 from context_chef.ir.blocks import (
     BLOCK_TYPES,
     Block,
@@ -142,7 +143,8 @@ class Message(
         cls, content: Content = "", *, tool_calls: Sequence[ToolCall] = (), **fields: Any
     ) -> Message:
         """Something the model said, and the tools it asked for."""
-        return cls(role="assistant", content=(*blocks_of(content), *tool_calls), **fields)
+        calls = read_list(tool_calls, "tool_calls", ToolCall)
+        return cls(role="assistant", content=(*blocks_of(content), *calls), **fields)
 
     @classmethod
     def tool(cls, content: Content, *, tool_call_id: str, **fields: Any) -> Message:

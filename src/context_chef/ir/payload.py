@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from context_chef.errors import SettingsError
+from context_chef.given import check_callable, check_instance, check_mapping
 from context_chef.ir.handed_out import json_of
 from context_chef.ir.report import Report
 
@@ -53,6 +54,11 @@ class Payload(dict[str, Any]):
         report: Callable[[], Report],
         explain: Callable[[Payload], Explanation] | None = None,
     ) -> None:
+        check_mapping(arguments, "arguments")
+        check_instance(meta, "meta", CompileMeta)
+        for name, part in (("body", body), ("report", report)):
+            check_callable(part, name, optional=False)
+        check_callable(explain, "explain")
         super().__init__(arguments)
         self.meta = meta
         self._body = body

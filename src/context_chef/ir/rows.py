@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 
 from context_chef.errors import InputError, shown
+from context_chef.given import check_instance, check_text, check_whole
 from context_chef.ir.blocks import (
     Block,
     CacheBreakpoint,
@@ -62,6 +63,8 @@ def read_messages(rows: object, *, path: str = "$", start: int = 0) -> tuple[Mes
 
     `start` is the index of the first.
     """
+    check_text(path, "path")
+    check_whole(start, "start")
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
         raise InputError(
             f"a list of messages was expected, not {type(cast(object, rows)).__name__}; "
@@ -94,6 +97,7 @@ def read_message(row: MessageLike, *, path: str = "$") -> Message:
     """One message. Raises InputError naming the field; unknown fields are kept in `extra`."""
     if isinstance(row, Message):
         return row
+    check_text(path, "path")
     dump = getattr(row, "model_dump", None)
     if callable(dump):  # an SDK object: pydantic knows its own plain form
         row = cast(Mapping[str, Any], dump(exclude_none=True))
@@ -525,6 +529,7 @@ def flat_row(message: Message) -> dict[str, Any]:
     What the flat form cannot say is kept beside it under `blocks`, so that reading the row back
     gives an equal message.
     """
+    check_instance(message, "message", Message)
     row: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.name is not None:
         row["name"] = message.name

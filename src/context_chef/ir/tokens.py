@@ -15,6 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
+from context_chef.given import check_text, json_alone
 from context_chef.ir.blocks import RedactedThinking, Thinking
 from context_chef.ir.foreign_text import foreign_tokens
 from context_chef.ir.frozen import thaw
@@ -54,6 +55,7 @@ def contract_estimate(text: str) -> int:
     Only for comparing with it: it is less than half of the truth on base64. `estimate` is what
     budgets go by.
     """
+    check_text(text, "text")
     cjk = len(_CJK.findall(text))
     return math.ceil(1.5 * cjk + 0.3 * (utf16_length(text) - cjk))
 
@@ -68,6 +70,7 @@ def contract_estimate_object(value: Any) -> int:
     return contract_estimate(_as_text(value))
 
 
+@json_alone
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
@@ -110,6 +113,8 @@ def estimate(text: str) -> int:
     between o200k_base's count and a third above it; on what nobody writes (random letters, rare
     signs, long runs) it may lie higher. Takes any text in time linear in its length.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        check_text(text, "text")
     if not text:
         return 0
     text = clean_text(text)

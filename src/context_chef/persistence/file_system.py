@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from context_chef.errors import AddressError, CorruptStoreError, StoreError, shown
+from context_chef.given import check_instance, check_mapping
 from context_chef.persistence.backend import (
     Clock,
     ListedEntry,
@@ -73,6 +74,10 @@ class FileSystemBackend:
         check_seconds(lock_timeout, "lock_timeout")
         # Absolute, because an agent that changes its folder must not lose its store by that.
         self.root = Path(file_path(root, "root")).absolute()
+        if layouts is not None:
+            check_mapping(layouts, "layouts")
+            for ns, layout in layouts.items():
+                check_instance(layout, f"layouts.{ns}", FileSystemLayout)
         self._layouts = dict(layouts or {})
         self._clock = clock
         self._durable = durable

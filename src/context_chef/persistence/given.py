@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from context_chef.errors import AddressError, InputError, SettingsError, StoreError, shown
+from context_chef.errors import AddressError, SettingsError, StoreError, shown
+from context_chef.given import check_callable as check_callable  # one place to import all from
+from context_chef.given import check_mapping, check_text, check_whole
+from context_chef.given import file_path as file_path
 
 DEEPEST_META: Final = 64
 """Levels of lists and objects in an entry's `meta`; what is deeper is refused."""
@@ -21,40 +23,12 @@ _MOST_BITS: Final = 4_096
 """Whole numbers beyond this cannot even be written down as JSON everywhere."""
 
 
-def check_text(value: object, name: str) -> None:
-    """Refuse, with InputError, what is no text."""
-    if not isinstance(value, str):
-        raise InputError(f"`{name}` is text, not {shown(value)}.", path=f"$.{name}")
-
-
 def check_names(ns: object, path: object = "", *, what: str = "path") -> None:
     """Refuse, with AddressError, what is no text in place of a namespace, path or prefix."""
     if not isinstance(ns, str):
         raise AddressError(f"{shown(ns)} cannot be a namespace: a namespace is a string.")
     if not isinstance(path, str):
         raise AddressError(f"{shown(path)} cannot be a {what}: a {what} is a string.")
-
-
-def check_whole(value: object, name: str) -> None:
-    """Refuse, with InputError, what is no whole number that fits in 64 bits."""
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
-        raise InputError(f"`{name}` is a whole number, not {shown(value)}.", path=f"$.{name}")
-
-
-def check_callable(value: object, name: str, *, optional: bool = True) -> None:
-    """Refuse, with InputError, what cannot be called."""
-    if not callable(value) and not (optional and value is None):
-        raise InputError(f"`{name}` is a function, not {shown(value)}.", path=f"$.{name}")
-
-
-def check_mapping(value: object, name: str) -> None:
-    """Refuse, with InputError, what does not lead from texts to something."""
-    given: object = value
-    keys = cast("Mapping[object, object]", value) if isinstance(value, Mapping) else (None,)
-    if not all(isinstance(key, str) for key in keys):
-        raise InputError(
-            f"`{name}` is a mapping with text for keys, not {shown(given)}.", path=f"$.{name}"
-        )
 
 
 def check_search(query: object, prefix: object, limit: object, offset: object) -> None:
@@ -70,18 +44,6 @@ def check_seconds(value: object, name: str) -> None:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else -1
     if not 0 <= number <= _LONGEST_WAIT:
         raise SettingsError(f"`{name}` is a number of seconds, 0 or more, not {shown(value)}.")
-
-
-def file_path(value: object, name: str = "path") -> str:
-    """The path as text. SettingsError for what can name no file."""
-    try:
-        path = os.fspath(cast("os.PathLike[Any]", value))
-        if isinstance(path, str) and "\0" not in path:
-            os.fsencode(path)
-            return path
-    except (TypeError, UnicodeError):
-        pass
-    raise SettingsError(f"`{name}` must name a file or folder, not {shown(value)}.")
 
 
 def check_meta(meta: object) -> None:

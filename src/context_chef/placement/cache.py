@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from context_chef.given import check_mapping
 from context_chef.ir.blocks import (
     Block,
     CacheBreakpoint,
@@ -268,6 +269,7 @@ def audit_anthropic_cache_placement(payload: Mapping[str, Any]) -> list[CacheIss
     A finished request has only words to go by, so text that quotes a tag is reported too; a compile
     of ours is audited by structure instead (`cache_audit=True`).
     """
+    check_mapping(payload, "payload")
     segments = _segments(payload)
     marked = [index for index, (_, _, mark) in enumerate(segments) if mark]
     if not marked:

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 from urllib.parse import unquote
@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import msgspec
 
 from context_chef.errors import SettingsError, SkillError, nearest, shown
+from context_chef.given import check_callable, check_text, file_path
 from context_chef.ir.text import clean_text
 from context_chef.placement.front_matter import FrontMatter, read_front_matter
 from context_chef.placement.skills import Skill
@@ -67,10 +68,12 @@ def load_skill(
 
     Mistakes that leave no doubt about what was meant are mended, and `on_warning` is told of each.
     With `infer_name`, a file without a name takes that of its directory. Raises SkillError naming
-    file and line for anything else, and OSError when the file cannot be opened.
+    file and line for anything else, SettingsError for what can name no file, and OSError when the
+    file cannot be opened.
     """
     warnings: list[SkillProblem] = []
-    file = os.fspath(path)
+    check_callable(on_warning, "on_warning")
+    file = file_path(path)
     if os.path.isdir(file):
         file = os.path.join(file, SKILL_FILE)
     skill = _load(file, infer_name=infer_name, warnings=warnings)
@@ -82,10 +85,10 @@ def load_skill(
 def load_skills_dir(directory: StrPath, *, infer_names: bool = False) -> LoadedSkills:
     """The skill of every directory right below this one, sorted by directory name.
 
-    Directories without a file SKILL.md are skipped. Nothing raises: what cannot be read is among
-    the errors, and spoils nothing else.
+    Directories without a file SKILL.md are skipped. No file raises: what cannot be read is among
+    the errors, and spoils nothing else. Raises SettingsError for what can name no directory.
     """
-    root = os.fspath(directory)
+    root = file_path(directory, "directory")
     try:
         names = sorted(os.listdir(root))
     except OSError as error:
@@ -128,7 +131,8 @@ def load_skills_dirs(
     `precedence` decides; the order is that in which names first occur. Warnings are those of the
     skills that remain, errors are all of them.
     """
-    chosen = precedence.replace("_", "-")
+    chosen = precedence.replace("_", "-") if isinstance(precedence, str) else precedence  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+    check_callable(namespace, "namespace")
     if chosen not in ("last-wins", "first-wins"):
         raise SettingsError(
             f"`precedence` cannot be {shown(precedence)}. "
@@ -137,8 +141,8 @@ def load_skills_dirs(
     kept: dict[str, tuple[Skill, tuple[SkillProblem, ...]]] = {}
     errors: list[SkillProblem] = []
     seen: set[str] = set()
-    for given in directories:
-        directory = os.fspath(given)
+    for given in _several(directories):
+        directory = file_path(given, "directories")
         real = os.path.realpath(directory)
         if real in seen:
             continue
@@ -146,6 +150,7 @@ def load_skills_dirs(
         loaded = load_skills_dir(directory, infer_names=infer_names)
         errors += loaded.errors
         prefix = namespace(directory) if namespace else None
+        check_text(prefix, "namespace", optional=True)
         for skill in loaded.skills:
             named = skill
             if prefix:
@@ -158,6 +163,16 @@ def load_skills_dirs(
         errors=tuple(errors),
         warnings=tuple(warning for _, warnings in kept.values() for warning in warnings),
     )
+
+
+def _several(directories: Sequence[StrPath]) -> Sequence[StrPath]:
+    given: Any = directories  # callers are not all typed
+    if isinstance(given, (str, bytes, os.PathLike)) or not isinstance(given, Iterable):
+        raise SettingsError(
+            f"`directories` is a list of directories, not {shown(cast(object, given))}; "
+            "`load_skills_dir` reads a single one."
+        )
+    return tuple(cast("Iterable[StrPath]", given))
 
 
 def _warnings_of(skill: Skill, warnings: Sequence[SkillProblem]) -> tuple[SkillProblem, ...]:

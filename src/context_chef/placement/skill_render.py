@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from context_chef.errors import SettingsError, nearest, shown
+from context_chef.given import check_mapping, check_text, check_whole, read_list
 from context_chef.placement.skills import Skill, SkillLike, read_skill
 from context_chef.prompts.skills import (
     arguments_line,
@@ -54,6 +55,10 @@ def render_skill(
     argument. Backslashes anywhere else are left alone.
     """
     skill = read_skill(skill)
+    check_text(args, "args", optional=True)
+    argument_names = read_list(argument_names, "argument_names", str)
+    if vars is not None:
+        check_mapping(vars, "vars")
     filler = _Filler(args=args, argument_names=argument_names, values=vars or {})
     text = filler.fill(skill.instructions)
     if include_base_dir and skill.base_dir:
@@ -147,6 +152,9 @@ def format_skill_listing(
         raise SettingsError(
             f"`format` cannot be {shown(format)}. {nearest(format, ('plain', 'xml'))}"
         )
+    if max_chars is not None:
+        check_whole(max_chars, "max_chars")
+    skills = read_list(skills, "skills")
     if max_chars is not None and max_chars <= 0:
         return ""
     write = xml_entry if format == "xml" else plain_entry

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from context_chef.given import check_text
 from context_chef.prompts.vocabulary import SUMMARY_WRAPPER
 
 _CONTRACT: Final = """\
@@ -123,6 +124,7 @@ def format_compact_summary(answer: str) -> str:
 
     Tags that were never closed are left in the text; `read_summary` refuses those.
     """
+    check_text(answer, "answer")
     text = _ANALYSIS.sub("", answer)
     found = _SUMMARY.search(text)
     if found:

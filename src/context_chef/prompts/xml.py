@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from context_chef.errors import InputError, shown
+from context_chef.given import check_text, json_alone
 from context_chef.ir.canonical import builtin_form
 from context_chef.ir.text import clean_text
 
@@ -59,13 +61,16 @@ def escape_text(text: str) -> str:
     )
 
 
+@json_alone
 def object_to_xml(value: Any, root: str = "data") -> str:
     """A JSON-like value as XML, one element a key, lists as `item` elements.
 
     None and empty lists say nothing. Structs, dataclasses, dates and the like are read as their
     JSON form. Keys that are no XML names are spelled with `_`; where two keys would then be one,
-    the second and later carry the original as an attribute `key`.
+    the second and later carry the original as an attribute `key`. Raises InputError for a value
+    that holds itself, is nested too deeply, or cannot be put into words.
     """
+    check_text(root, "root")
     return _element(_builtin(value), _tag(root))
 
 
@@ -145,4 +150,11 @@ def _foreign(value: Any) -> Any:
         return dump(mode="json")
     if isinstance(value, Mapping):
         return dict(cast(Mapping[str, Any], value))
-    return clean_text(value if isinstance(value, str) else str(value))
+    return clean_text(value if isinstance(value, str) else _said(value))
+
+
+def _said(value: object) -> str:
+    try:
+        return str(value)
+    except Exception as error:
+        raise InputError(f"{shown(value)} cannot be put into words.") from error

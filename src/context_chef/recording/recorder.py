@@ -17,6 +17,7 @@ from context_chef.adaptation.conversation import plain
 from context_chef.chef import ContextChef
 from context_chef.errors import InputError, SettingsError, shown
 from context_chef.events import Logger, Unsubscribe
+from context_chef.given import file_path
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
 from context_chef.ir.rows import flat_row
@@ -26,6 +27,7 @@ from context_chef.pipeline.turn import CompileTurn
 from context_chef.recording.lines import LineFile
 from context_chef.recording.redaction import Redact, redacted, redaction
 from context_chef.selection.tool_groups import LIBRARY_TOOL_NAMES
+from context_chef.selection.warning_log import log_of
 
 RECORDING_VERSION: Final = 1
 
@@ -55,15 +57,19 @@ class Recorder:
         logger: Logger | None = None,
     ) -> None:
         """`clock` answers seconds. Raises OSError when the file cannot be opened, SettingsError
-        for a `redact` that is none."""
+        for a `redact` that is none, or for what can name no file."""
         if not callable(clock):
             raise SettingsError(f"`clock` is a function that answers seconds, not {shown(clock)}.")
-        self.path = Path(path)
+        if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise SettingsError(f"`name` is text, not {shown(name)}.")
+        if not isinstance(durable, bool):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise SettingsError(f"`durable` is True or False, not {shown(durable)}.")
+        self.path = Path(file_path(path))
         self.error: Exception | None = None
         """Why something could not be written, the newest reason."""
         self._redact = redaction(redact)
         self._clock = clock
-        self._logger = logger or log_of_library()
+        self._logger = log_of_library() if logger is None else log_of(logger)
         self._lock = threading.RLock()
         self._sessions = 0
         self._number = 0

@@ -32,6 +32,8 @@ def redaction(redact: Redact | None) -> Callable[[str], str] | None:
             "put it "
             "in a list."
         )
+    if not isinstance(redact, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        raise SettingsError(f"`redact` is a function or a list of patterns, not {shown(redact)}.")
     patterns: list[re.Pattern[str]] = []
     for pattern in redact:
         try:

@@ -11,11 +11,13 @@ from context_chef.errors import (
     AsyncRequiredError,
     ConflictError,
     CorruptStoreError,
+    InputError,
     StoreCapabilityError,
     StoreError,
     UnknownToolError,
     shown,
 )
+from context_chef.given import check_instance
 from context_chef.ir.tools import ToolRequest
 from context_chef.persistence.backend import sendable
 from context_chef.persistence.given import LONGEST_QUERY
@@ -45,6 +47,9 @@ async def dispatch_context_tool(host: ContextHost, call: ToolRequest | Mapping[s
     a text that begins with `Error:`. Raises UnknownToolError, which names the tool, for a call that
     is not ours, and AsyncRequiredError when a sync caller meets a part that has to wait.
     """
+    check_instance(host, "host", ContextHost)
+    if not isinstance(call, (ToolRequest, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        raise InputError(f"`call` is a tool call, not {shown(call)}.", path="$.call")
     name, raw = _call(call)
     if not is_context_tool_name(name, native_memory=host.config.native_memory):
         known = (*CONTEXT_TOOL_NAMES, *([NATIVE_MEMORY_NAME] if host.config.native_memory else []))

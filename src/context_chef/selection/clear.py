@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from context_chef.given import read_list
 from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowInput, OverflowResult
 from context_chef.selection.clearing import (
@@ -91,8 +92,8 @@ def clear(
     """
     return Clear(
         keep_recent=keep_recent,
-        tool_filter=None if tool_filter is None else tuple(tool_filter),
-        exempt_tools=tuple(exempt_tools),
+        tool_filter=None if tool_filter is None else read_list(tool_filter, "tool_filter", str),
+        exempt_tools=read_list(exempt_tools, "exempt_tools", str),
         thinking=thinking,
         min_gain=min_gain,
     )

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
+from context_chef.given import read_list
 from context_chef.ir.blocks import Block, RedactedThinking, Text, Thinking
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import as_messages
@@ -48,7 +49,7 @@ def compact_messages(
     Pinned turns are left alone. Several targets add up; the last clearing object replaces an
     earlier one. Targets that are not known are left out.
     """
-    results, thinking, tags = _read_targets(clear)
+    results, thinking, tags = _read_targets(read_list(clear, "clear"))
     messages = list(as_messages(history))
     pinned = pinned_indexes(messages)
     if results is not None:

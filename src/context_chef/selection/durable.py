@@ -10,6 +10,7 @@ import msgspec
 
 from context_chef.bridge import run_sync, settle
 from context_chef.errors import SettingsError, shown
+from context_chef.given import check_callable
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.repair import ensure_valid_history
 from context_chef.ir.rows import as_messages
@@ -38,7 +39,7 @@ def plan_compaction(history: Sequence[MessageLike], *, keep_recent_turns: float)
     """
     if isinstance(keep_recent_turns, bool) or not isinstance(keep_recent_turns, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
         raise SettingsError(f"`keep_recent_turns` is a number, not {shown(keep_recent_turns)}.")
-    if math.isnan(keep_recent_turns):
+    if keep_recent_turns != keep_recent_turns:
         raise SettingsError("`keep_recent_turns` is a number, not NaN.")
     mended = ensure_valid_history(as_messages(history)).messages
     system = tuple(message for message in mended if message.role == "system")
@@ -69,6 +70,7 @@ async def summarize_history(
     What the model raises reaches the caller. Nothing is judged but that the answer is complete: one
     that is blank, or cut off inside a tag, is no summary.
     """
+    check_callable(compress, "compress", optional=False)
     if not messages:
         return ""
     instruction = compaction_instruction(

@@ -15,6 +15,7 @@ import msgspec
 from context_chef.bridge import run_sync
 from context_chef.errors import SettingsError
 from context_chef.events import Event
+from context_chef.given import check_callable, check_instance, check_mapping
 from context_chef.ir.blocks import Provider
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.frozen import thaw
@@ -37,6 +38,8 @@ from context_chef.selection.janitor_config import (
     HandoffConfig,
     JanitorConfig,
     OverflowConfig,
+    number,
+    section,
 )
 from context_chef.selection.janitor_state import (
     JanitorState,
@@ -72,8 +75,8 @@ class Janitor:
 
     def __init__(
         self,
-        config: JanitorConfig | None = None,
-        overflow: OverflowConfig | None = None,
+        config: JanitorConfig | Mapping[str, Any] | None = None,
+        overflow: OverflowConfig | Mapping[str, Any] | None = None,
         *,
         context_management: Mapping[str, Any] | None = None,
         vfs: Callable[[Sequence[Message]], Any] | None = None,
@@ -84,8 +87,14 @@ class Janitor:
         logger: Any = None,
         warn_at_construction: bool = True,
     ) -> None:
-        self.config = config or JanitorConfig()
-        self.overflow_config = overflow or OverflowConfig()
+        self.config = section(JanitorConfig, config, "janitor")
+        self.overflow_config = section(OverflowConfig, overflow, "overflow")
+        if context_management is not None:
+            check_mapping(context_management, "context_management")
+        check_instance(vocabulary, "vocabulary", Vocabulary)
+        check_callable(vfs, "vfs")
+        check_callable(clock, "clock", optional=False)
+        check_callable(new_window_id, "new_window_id")
         self.logger: Logger = log_of(
             self.config.logger if self.config.logger is not None else logger
         )
@@ -290,6 +299,7 @@ class Janitor:
         emit: Emit | None = None,
     ) -> OverflowResult:
         """A pass that is published at once: for use without a chef."""
+        number("overhead", overhead)
         turn = await self.begin(history, overhead=overhead, forced=forced, signal=signal, emit=emit)
         turn.publish()
         self.note_sent(

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from context_chef.bridge import MaybeAwaitable
 from context_chef.errors import SettingsError, nearest, shown
+from context_chef.given import LARGEST
 from context_chef.ir.message import Message
 from context_chef.prompts.compaction import trim
 from context_chef.prompts.handoff import MAX_PROMPT_BYTES
@@ -67,7 +68,7 @@ class CompressionOptions:
         if self.preserve_recent_messages is not None:
             whole("preserve_recent_messages", self.preserve_recent_messages, least=1)
         if self.split is not None:
-            split = _SPLIT_ALIASES.get(self.split, self.split)
+            split = _spelled(self.split, _SPLIT_ALIASES)
             choice("split", split, SPLIT_RULES)
             object.__setattr__(self, "split", split)
         share("min_shrink_ratio", self.min_shrink_ratio)
@@ -138,7 +139,7 @@ class JanitorConfig:
                 f"({shown(self.context_window)}), not {shown(self.reserve_output)}."
             )
         share("trigger_ratio", self.trigger_ratio, above_zero=True)
-        usage = _USAGE_ALIASES.get(self.usage_preference, self.usage_preference)
+        usage = _spelled(self.usage_preference, _USAGE_ALIASES)
         choice("usage_preference", usage, USAGE_PREFERENCES)
         object.__setattr__(self, "usage_preference", usage)
         number("breaker_cooldown_seconds", self.breaker_cooldown_seconds)
@@ -233,18 +234,32 @@ def validate_handoff_config(config: HandoffConfig | Mapping[str, Any]) -> Handof
     return read_section(HandoffConfig, config, "overflow.handoff", required=("budget_tokens",))
 
 
+def section(kind: type[C], given: C | Mapping[str, Any] | None, name: str) -> C:
+    """The section as its dataclass; None gives the defaults. Raises SettingsError."""
+    if isinstance(given, kind):
+        return given
+    return read_section(kind, {} if given is None else cast("Mapping[str, Any]", given), name)
+
+
 def read_section(
     kind: type[C], values: Mapping[str, Any], name: str, *, required: Sequence[str] = ()
 ) -> C:
     """A section of settings out of a mapping. Raises SettingsError with the nearest right name."""
+    if not isinstance(values, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
+        raise SettingsError(f"`{name}` is a mapping of settings, not {shown(values)}.")
     known = [field.name for field in fields(cast(Any, kind))]
     for key in values:
-        if key not in known:
+        if not isinstance(cast(Any, key), str) or key not in known:
             raise SettingsError(f"`{name}` has no setting {shown(key)}. {nearest(key, known)}")
     for key in required:
         if key not in values:
             raise SettingsError(f"`{name}` needs `{key}`.")
     return kind(**values)
+
+
+def _spelled(value: Any, aliases: Mapping[str, str]) -> Any:
+    """The name that an alias stands for; anything else as it is."""
+    return aliases.get(value, value) if isinstance(value, str) else value
 
 
 def check_strategy(name: str, value: object) -> None:
@@ -271,8 +286,10 @@ def check_archive(name: str, value: object) -> None:
 
 def number(name: str, value: object) -> None:
     """Refuse anything but a number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         raise SettingsError(f"`{name}` is a number, not {shown(value)}.")
+    if isinstance(value, int) and abs(value) >= LARGEST:
+        raise SettingsError(f"`{name}` is too large a number; `math.inf` means without a limit.")
 
 
 def positive(name: str, value: object) -> None:
@@ -293,7 +310,7 @@ def share(name: str, value: object, *, above_zero: bool = False) -> None:
 
 def whole(name: str, value: object, *, least: int) -> None:
     """Refuse anything but a whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < LARGEST:
         raise SettingsError(f"`{name}` is a whole number, {least} or more, not {shown(value)}.")
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from context_chef.bridge import settle
 from context_chef.errors import SettingsError
+from context_chef.given import check_callable, check_text
 from context_chef.ir.message import Message
 from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import (
@@ -23,6 +24,13 @@ from context_chef.selection.strategy import Logger
 from context_chef.selection.warning_log import log_of
 
 T = TypeVar("T")
+_CALLED: Final = (
+    "on_compress",
+    "on_before_compress",
+    "to_host_messages",
+    "persistence_warning",
+    "new_window_id",
+)
 
 DEFAULT_SESSION: Final = "__default__"
 MAX_SESSIONS: Final = 256
@@ -37,12 +45,14 @@ class SessionPool(Generic[T]):
 
     def __init__(self, create: Callable[[str], T], *, max_size: int = MAX_SESSIONS) -> None:
         whole("max_sessions", max_size, least=1)
+        check_callable(create, "create", optional=False)
         self._create = create
         self._max_size = max_size
         self._sessions: dict[str, T] = {}
 
     def get(self, key: str) -> T:
         """The session's own. Beyond the size, the least recently used is dropped."""
+        check_text(key, "key")
         session = self._sessions.pop(key) if key in self._sessions else self._create(key)
         self._sessions[key] = session
         while len(self._sessions) > self._max_size:
@@ -51,13 +61,14 @@ class SessionPool(Generic[T]):
 
     def drop(self, key: str) -> None:
         """Forget a session."""
+        check_text(key, "key")
         self._sessions.pop(key, None)
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._sessions
+        return isinstance(key, str) and key in self._sessions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +108,11 @@ class JanitorPoolConfig:
             object.__setattr__(self, "compress", compress)
         if overflow is not None and not isinstance(overflow, OverflowConfig):
             # A pool serves hosts that keep their own histories.
-            overflow = read_section(OverflowConfig, {"keep": "caller", **overflow}, "overflow")
+            given = {"keep": "caller", **overflow} if isinstance(overflow, Mapping) else overflow  # pyright: ignore[reportUnnecessaryIsInstance]  # may come from JSON
+            overflow = read_section(OverflowConfig, given, "overflow")
             object.__setattr__(self, "overflow", overflow)
         whole("max_sessions", self.max_sessions, least=1)
-        for name in ("on_compress", "on_before_compress", "to_host_messages"):
+        for name in _CALLED:
             optional_callable(name, getattr(self, name))
 
     @property
@@ -115,7 +127,9 @@ class JanitorPoolConfig:
 class JanitorPool:
     """A janitor for each session key. Warnings of construction are shown once for the pool."""
 
-    def __init__(self, config: JanitorPoolConfig) -> None:
+    def __init__(self, config: JanitorPoolConfig | Mapping[str, Any]) -> None:
+        if not isinstance(config, JanitorPoolConfig):
+            config = read_section(JanitorPoolConfig, config, "pool")
         if config.context_window is None:
             raise SettingsError(
                 "`context_window` is needed to compress: give the tokens that the model takes."
@@ -209,6 +223,7 @@ def dedupe_construction_warnings(logger: Any, create: Callable[..., T]) -> Calla
     Warnings that are raised while an instance is built are shown once for each text; what the
     instance warns of later is shown every time.
     """
+    check_callable(create, "create", optional=False)
     target, shown = log_of(logger), set[str]()
 
     def build(*arguments: Any) -> T:
@@ -239,6 +254,7 @@ def normalize_session_key(raw: object, on_invalid: Callable[[object], object] | 
     """
     if isinstance(raw, str) and raw:
         return raw
+    check_callable(on_invalid, "on_invalid")
     if raw is not None and on_invalid is not None:
         on_invalid(raw)
     return DEFAULT_SESSION

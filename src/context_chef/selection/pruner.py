@@ -10,6 +10,7 @@ import msgspec
 
 from context_chef.bridge import run_sync
 from context_chef.errors import SettingsError, ToolError, nearest, shown
+from context_chef.given import check_callable, check_instance, read_list
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import thaw
 from context_chef.ir.tools import ToolDefinition, ToolRequest
@@ -86,9 +87,12 @@ class Pruner:
         reserved: Iterable[str] = LIBRARY_TOOL_NAMES,
         wire_names: Callable[[str], Iterable[str]] | None = None,
     ) -> None:
+        check_instance(config, "config", PrunerConfig, optional=True)
+        check_callable(reader, "reader")
+        check_callable(wire_names, "wire_names")
         self.config = config or PrunerConfig()
         self._reader = reader
-        self._reserved = frozenset(reserved)
+        self._reserved = frozenset(read_list(reserved, "reserved", str))
         self._wire_names = wire_names
         self._flat: tuple[ToolDefinition, ...] = ()
         self._namespaces: tuple[ToolGroup, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from context_chef.given import check_instance, check_text
 from context_chef.ir.blocks import Text
 from context_chef.ir.message import Message
 from context_chef.prompts.compaction import is_wrapped
@@ -31,7 +32,13 @@ def render_summary_message(
     With the unified wording a line names the window; a citation says where the messages are
     stored.
     """
+    check_text(summary, "summary")
+    check_text(citation, "citation")
+    check_instance(vocabulary, "vocabulary", Vocabulary)
     parts = [summary, citation] if citation else [summary]
+    if lineage is not None:
+        check_text(getattr(lineage, "current", None), "lineage.current")
+        check_text(getattr(lineage, "previous", None), "lineage.previous", optional=True)
     if lineage is not None and vocabulary.unified:
         line = LINEAGE_LINE if lineage.previous is None else LINEAGE_LINE_WITH_PREVIOUS
         line = line.replace("{current}", lineage.current)
