@@ -116,11 +116,6 @@ def comparison(cases: Sequence[Case], *, caption: str) -> str:
 
 
 def _about(case: Case) -> str:
-    figures = case.figures
-    window = "no limit" if figures.window is None else f"window {figures.window:,}"
-    parts = [figures.model or figures.target, window]
-    if figures.strategy and figures.strategy != figures.name:
-        parts.append(figures.strategy)
     state = (
         '<span class="chip good">runs</span>'
         if case.sound
@@ -128,7 +123,7 @@ def _about(case: Case) -> str:
         if case.rejected or case.everywhere
         else '<span class="chip bad">stopped early</span>'
     )
-    return f'<span class="about">{shown(" · ".join(parts))}</span>{state}'
+    return f'<span class="about">{shown(case.about)}</span>{state}'
 
 
 def _row(row: _Row, cases: Sequence[Case]) -> str:

@@ -26,6 +26,8 @@ class Case(NamedTuple):
     """Requests that are larger than the window or break a rule of the provider."""
     first: str
     """Where the first of them is."""
+    about: str
+    """Model, window and strategy."""
     causes: tuple[tuple[str, int], ...]
     """Why the cache broke, and how often."""
     everywhere: bool
@@ -79,9 +81,23 @@ def _case(runs: Sequence[tuple[str, Run]]) -> Case:
         figures_of([run for _, run in runs]),
         len(found),
         first,
+        _about([run for _, run in runs]),
         _causes([run for _, run in runs]),
         any(run.sequence_faults for _, run in runs),
     )
+
+
+def _about(runs: Sequence[Run]) -> str:
+    infos = [run.configuration for run in runs]
+    models = {info.model or info.target for info in infos}
+    windows = sorted({info.window for info in infos if info.window is not None})
+    window = "no limit"
+    if windows:
+        window = " to ".join(f"{each:,}" for each in dict.fromkeys([windows[0], windows[-1]]))
+        window = f"window {window}"
+    parts = [models.pop() if len(models) == 1 else f"{len(models)} models", window]
+    strategy = infos[0].strategy
+    return " · ".join([*parts, *([strategy] if strategy not in ("", infos[0].name) else [])])
 
 
 def _causes(runs: Sequence[Run]) -> tuple[tuple[str, int], ...]:
