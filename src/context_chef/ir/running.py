@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import is_
+from typing import Any
 
 from context_chef.ir.message import Message
 
@@ -40,7 +41,7 @@ class RunningSum:
         same = len(known)
         # Equal messages have equal figures, and equality is quick where they are the same.
         if now[:same] != known:
-            same = _equal_start(known, now)
+            same = equal_start(known, now)
             del known[same:], self._sums[same:]
         total = self._sums[-1] if self._sums else 0
         for message in now[same:]:
@@ -54,8 +55,13 @@ class RunningSum:
         return bool(self._messages) and self._messages[0] is message
 
 
-def _equal_start(before: list[Message], now: list[Message]) -> int:
-    low, high = 0, min(len(before), len(now))
+def equal_start(before: list[Any], now: list[Any]) -> int:
+    """How many items at the beginning are equal. Quick where they are the same objects."""
+    high = min(len(before), len(now))
+    if before[:high] == now[:high]:
+        return high
+    low = 0
+    high -= 1
     while low < high:
         middle = (low + high + 1) // 2
         if before[low:middle] == now[low:middle]:

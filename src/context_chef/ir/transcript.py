@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from context_chef.ir.message import Message
+from context_chef.ir.running import equal_start
 
 
 class Fold(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,10 +172,5 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _common(one: Sequence[Message], other: Sequence[Message]) -> int:
-    """How many leading messages are equal. Identity answers first: it is the ordinary case."""
-    length = min(len(one), len(other))
-    for index in range(length):
-        left, right = one[index], other[index]
-        if left is not right and left != right:
-            return index
-    return length
+    """How many leading messages are equal."""
+    return equal_start(list(one), list(other))

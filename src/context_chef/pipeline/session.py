@@ -11,6 +11,7 @@ import msgspec
 
 from context_chef.adaptation.own_calls import OwnCalls
 from context_chef.events import FoldDropped
+from context_chef.ir.known_rows import KnownRows
 from context_chef.ir.message import MessageLike
 from context_chef.ir.payload import Payload
 from context_chef.ir.rows import read_messages
@@ -34,6 +35,7 @@ class Session:
         self._parts = parts
         self._queue = CompileQueue()
         self._dropped: list[FoldDropped] = []
+        self._rows = KnownRows()
         self.revision = 0
         """How often the caller has changed what is known."""
         self.epoch = 0
@@ -63,11 +65,11 @@ class Session:
 
     def set_history(self, messages: Iterable[MessageLike], *, own: Callable[[], OwnCalls]) -> None:
         """The conversation, whole: aligned with what it was. Raises InputError."""
-        read = read_messages(messages)
         with self.changing:
-            read = own().messages(read)
+            read = own().messages(self._rows.read(messages))
             state = self.state
             realigned = state.transcript.realigned(read)
+            self._rows.settle(realigned.transcript.items)
             changed_at = realigned.changed_at
             for fold in realigned.dropped:
                 self._dropped.append(
@@ -102,6 +104,8 @@ class Session:
         """No conversation, in a fresh window."""
         with self.changing:
             self._parts.janitor.reset()
+            self._rows.forget()
+            self._parts.forget()
             self.change(
                 transcript=Transcript(),
                 sent_tails=(),

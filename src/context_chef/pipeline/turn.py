@@ -99,6 +99,14 @@ class ChefParts:
     watchers: list[CompileWatcher] = field(default_factory=list["CompileWatcher"])
     made: MadeBefore = field(default_factory=MadeBefore)
 
+    def forget(self) -> None:
+        """Let go of the conversation, wherever something was kept of it."""
+        self.made.forget()
+        for name in self.registry.names():
+            forget = getattr(self.registry.get(name), "forget", None)
+            if callable(forget):
+                forget()
+
     def warn_once(self, cause: str, message: str, *args: object) -> None:
         """Say it the first time that this chef meets `cause`."""
         if cause not in self.warned:

@@ -1,0 +1,114 @@
+"""A list that is given whole every time: rows that are what they were are not read again.
+
+A caller's dict may have been changed in place since, so that it is held against a copy of what it
+was, which for rows of texts is one comparison in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from context_chef.ir.message import Message
+from context_chef.ir.rows import read_message, read_messages
+from context_chef.ir.running import equal_start
+
+_NEVER: Final = object()
+"""What stands for a row that is always read anew."""
+
+
+class KnownRows:
+    """Reads lists of rows, each nearly the same as the last one. Keeps nothing of the caller's."""
+
+    def __init__(self) -> None:
+        self._rows: list[Any] = []
+        """Copies of the rows that were read last."""
+        self._exact: list[int] = []
+        """Rows whose values compare equal to values that are read otherwise, as `1` and `True`."""
+        self._messages: list[Message] = []
+
+    def read(self, rows: object) -> tuple[Message, ...]:
+        """What `read_messages` makes of them. Raises InputError naming index and field."""
+        if not isinstance(rows, (list, tuple)):
+            return read_messages(rows)
+        given = list(cast("list[Any]", rows))
+        same = self._same(given)
+        read: list[Message] = self._messages[:same]
+        for index in range(same, len(given)):
+            read.append(self._read(index, given[index]))
+        self._keep(given, same)
+        self._messages = read
+        return tuple(read)
+
+    def settle(self, messages: tuple[Message, ...]) -> None:
+        """Where these messages are equal to those that were read, they are the ones to keep."""
+        if list(messages) == self._messages:
+            self._messages = list(messages)
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self._rows, self._exact, self._messages = [], [], []
+
+    def _same(self, given: list[Any]) -> int:
+        try:
+            same = equal_start(self._rows, given)
+        except Exception:  # noqa: BLE001  # a row may hold anything, also what compares to nothing
+            return 0
+        for index in self._exact:
+            if index >= same:
+                break
+            if not _is_exactly(self._rows[index], given[index]):
+                return index
+        return same
+
+    def _read(self, index: int, row: Any) -> Message:
+        if index < len(self._rows):
+            known = self._rows[index]
+            if type(known) is dict and _is_exactly(known, row):
+                return self._messages[index]
+        return read_message(row, path=f"$[{index}]")
+
+    def _keep(self, given: list[Any], same: int) -> None:
+        self._exact = [index for index in self._exact if index < same]
+        del self._rows[same:]
+        for index in range(same, len(given)):
+            plain = True
+
+            def odd() -> None:
+                nonlocal plain
+                plain = False
+
+            row = given[index]
+            copied = row if isinstance(row, Message) else _NEVER
+            if type(row) is dict:
+                copied = _copied(cast(Any, row), odd)
+            self._rows.append(copied)
+            if not plain:
+                self._exact.append(index)
+
+
+def _copied(value: Any, odd: Callable[[], None]) -> Any:
+    """A copy that stays what it is, and `odd()` for what has to be compared more closely."""
+    kind = cast("type[Any]", type(value))
+    if kind is str or value is None:
+        return value
+    if kind is list:
+        return [_copied(item, odd) for item in cast("list[Any]", value)]
+    if kind is dict:
+        fields = cast("dict[Any, Any]", value)
+        return {key: _copied(item, odd) for key, item in fields.items()}
+    odd()
+    return value if kind in (bool, int, float) else _NEVER
+
+
+def _is_exactly(known: Any, given: Any) -> bool:
+    """Whether both are read the same: types and the order of keys count."""
+    if type(known) is not type(given):
+        return False
+    if type(known) is dict:
+        one, two = cast("dict[Any, Any]", known), cast("dict[Any, Any]", given)
+        return list(one) == list(two) and all(map(_is_exactly, one.values(), two.values()))
+    if type(known) is list:
+        first, second = cast("list[Any]", known), cast("list[Any]", given)
+        return len(first) == len(second) and all(map(_is_exactly, first, second))
+    return known is given or (known == given and repr(known) == repr(given))
