@@ -235,3 +235,21 @@ def test_a_gateway_that_takes_the_tools_is_one_setting_away() -> None:
     assert "tools" in chef.compile_sync("openai", model="gpt-6.1")
     bare = ContextChef().append(Message.user("q"))
     assert "tools" not in bare.compile_sync("openai", model="gpt-6.1")
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "code"),
+    [
+        ("house-model-1", "hi", "model-unknown"),
+        ("claude-sonnet-4-5", "hi", "model-of-another-provider"),
+        ("gpt-4o", "many words " * 100_000, "request-beyond-model"),
+        ("gpt-4o", "hi", None),
+    ],
+)
+def test_a_doubtful_model_is_told_in_the_report(model: str, said: str, code: str | None) -> None:
+    """Never an error: gateways use names of their own."""
+    chef = ContextChef(model=model).append({"role": "user", "content": said})
+
+    notes = chef.compile_sync("openai").report.diagnostics
+
+    assert [note.code for note in notes] == ([code] if code else [])

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from context_chef.adaptation.conversation import Conversation
-from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.read_recording import FORMATS, read_recording
 from context_chef.chef import ContextChef
 from context_chef.cli.terminal import console, progress, show_table
 from context_chef.errors import ContextChefError, InputError
 from context_chef.ir.payload import Payload
 from context_chef.ir.report import Report
+from context_chef.pipeline.model_doubts import BEYOND_THE_MODEL, MODEL_DOUBTS
 
 TARGETS = ("openai", "openai-responses", "anthropic", "gemini")
 
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         f"{report.tokens:,} tokens (estimated)"
     )
     _show(out, report, every_span=options.report)
-    for line in (*_doubts(options.model, options.target, report), *_notes(conversation, report)):
+    for line in (*_doubts(report), *_notes(conversation, report)):
         out.print(line, markup=False)
     if options.out:
         out.print(f"payload written to {options.out}", markup=False)
@@ -175,23 +175,13 @@ def _messages_of(payload: Payload, target: str) -> int:
     return len(cast("list[Any]", sent)) if isinstance(sent, list) else int(bool(sent))
 
 
-def _doubts(model: str | None, target: str, report: Report) -> list[str]:
-    """What is doubtful about the model: unknown, another provider's, or too small."""
-    if model is None:
-        return []
-    profile = profile_for(model, target)
-    if profile is None:
-        for other in TARGETS:
-            if profile_for(model, other) is not None:
-                return [f"note: model {model!r} is not one of {target} but of {other}"]
-        return [f"note: model {model!r} is not known here; the safe choice was made"]
-    limit = profile.max_input_tokens or profile.context_window
-    if limit is not None and report.tokens > limit:
-        return [
-            f"note: the request is estimated at {report.tokens:,} tokens, and {model} takes "
-            f"{limit:,}; use --window"
-        ]
-    return []
+def _doubts(report: Report) -> list[str]:
+    """What the report says about the model: unknown, another provider's, or too small."""
+    return [
+        f"note: {note.message}" + ("; use --window" if note.code == BEYOND_THE_MODEL else "")
+        for note in report.diagnostics
+        if note.code in MODEL_DOUBTS
+    ]
 
 
 def _notes(conversation: Conversation, report: Report) -> list[str]:
@@ -199,6 +189,7 @@ def _notes(conversation: Conversation, report: Report) -> list[str]:
     lines = [
         f"not carried as it was: {note.where}: {note.message}"
         for note in (*conversation.diagnostics, *report.diagnostics)
+        if note.code not in MODEL_DOUBTS
     ]
     groups: dict[tuple[str, str], list[str]] = {}
     for repair in report.repairs:

@@ -10,6 +10,7 @@ from context_chef.ir.blocks import Block, Media, Opaque, RedactedThinking, Text,
 from context_chef.ir.message import Message
 from context_chef.ir.report import Place, Report, Span
 from context_chef.pipeline import finished
+from context_chef.pipeline.model_doubts import model_doubts
 from context_chef.pipeline.tool_changes import prefix_changes
 from context_chef.pipeline.turn import CompileTurn
 
@@ -20,12 +21,14 @@ def report_of(turn: CompileTurn) -> Callable[[], Report]:
     """The report, counted when it is asked for: every part of it is fixed already."""
 
     def report() -> Report:
+        spans = (*_tool_spans(turn), *_message_spans(turn), *_evicted_spans(turn))
+        tokens = sum(span.tokens for span in spans if span.place != "out")
         return Report(
             target=turn.target_name,
             model=turn.inputs.model,
-            spans=(*_tool_spans(turn), *_message_spans(turn), *_evicted_spans(turn)),
+            spans=spans,
             repairs=(*turn.inputs.tool_repairs, *turn.repairs),
-            diagnostics=(*turn.diagnostics, *finished.refused(turn)),
+            diagnostics=(*turn.diagnostics, *finished.refused(turn), *model_doubts(turn, tokens)),
             budget=turn.budget,
             prefix_changes=prefix_changes(turn),
         )
