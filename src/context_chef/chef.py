@@ -346,6 +346,7 @@ class ContextChef:
         return (await self._wiring.offloader.offload(content, **options)).content
 
     def offload_sync(self, content: str, **options: Any) -> str:
+        """`offload` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.offload(content, **options))
 
     async def resolve_recall(
@@ -360,6 +361,7 @@ class ContextChef:
     def resolve_recall_sync(
         self, uri: str, *, format: Literal["raw", "text"] = "raw"
     ) -> str | None:
+        """`resolve_recall` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.resolve_recall(uri, format=format))
 
     # Overflow
@@ -485,6 +487,7 @@ class ContextChef:
     def snapshot_sync(
         self, label: str | None = None, *, include: Sequence[str] = ()
     ) -> ChefSnapshot:
+        """`snapshot` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.snapshot(label, include=include))
 
     async def restore(
@@ -507,6 +510,7 @@ class ContextChef:
     def restore_sync(
         self, snapshot: ChefSnapshot, *, skills: SkillSource = "registry"
     ) -> ContextChef:
+        """`restore` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.restore(snapshot, skills=skills))
 
     async def fork(self, *, handlers: bool = False, observers: bool = False) -> ContextChef:
@@ -528,6 +532,7 @@ class ContextChef:
         return forked
 
     def fork_sync(self, *, handlers: bool = False, observers: bool = False) -> ContextChef:
+        """`fork` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.fork(handlers=handlers, observers=observers))
 
 

@@ -42,4 +42,5 @@ class Archive:
         return await self.store(messages)
 
     def store_sync(self, messages: Sequence[Message]) -> str:
+        """`store` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.store(messages))

@@ -383,18 +383,23 @@ class Memory:
     # The same for callers without an event loop
 
     def get_sync(self, key: str, *, include_expired: bool = False) -> str | None:
+        """`get` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.get(key, include_expired=include_expired))
 
     def get_entry_sync(self, key: str, *, include_expired: bool = False) -> MemoryEntry | None:
+        """`get_entry` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.get_entry(key, include_expired=include_expired))
 
     def get_all_sync(self, *, include_expired: bool = False) -> list[MemoryEntry]:
+        """`get_all` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.get_all(include_expired=include_expired))
 
     def get_selected_entries_sync(self) -> list[MemoryEntry]:
+        """`get_selected_entries` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.get_selected_entries())
 
     def to_xml_sync(self, entries: Sequence[MemoryEntry] | None = None) -> str:
+        """`to_xml` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.to_xml(entries))
 
     def set_sync(
@@ -406,42 +411,53 @@ class Memory:
         importance: float | None = None,
         description: str | None = None,
     ) -> MemoryEntry:
+        """`set` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(
             self.set(key, value, ttl=ttl, importance=importance, description=description)
         )
 
     def delete_sync(self, key: str) -> bool:
+        """`delete` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.delete(key))
 
     def create_memory_sync(
         self, key: str, value: str, description: str | None = None, *, overwrite: bool = False
     ) -> MemoryEntry | None:
+        """`create_memory` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.create_memory(key, value, description, overwrite=overwrite))
 
     def update_memory_sync(
         self, key: str, value: str, description: str | None = None
     ) -> MemoryEntry | None:
+        """`update_memory` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.update_memory(key, value, description))
 
     def delete_memory_sync(self, key: str) -> bool:
+        """`delete_memory` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.delete_memory(key))
 
     def compile_artifacts_sync(self) -> MemoryArtifacts:
+        """`compile_artifacts` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.compile_artifacts())
 
     def commit_sync(self, artifacts: MemoryArtifacts) -> tuple[str, ...]:
+        """`commit` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.commit(artifacts))
 
     def sweep_expired_sync(self) -> list[str]:
+        """`sweep_expired` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.sweep_expired())
 
     def advance_turn_sync(self) -> None:
+        """`advance_turn` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.advance_turn())
 
     def snapshot_sync(self) -> MemorySnapshot | None:
+        """`snapshot` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.snapshot())
 
     def restore_sync(self, snapshot: MemorySnapshot) -> bool:
+        """`restore` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.restore(snapshot))
 
     # Inner workings

@@ -423,51 +423,65 @@ class NamespaceView:
     # The same for callers without an event loop
 
     def get_sync(self, path: str, *, touch: bool = True) -> StoredEntry | None:
+        """`get` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.get(path, touch=touch))
 
     def list_sync(self, prefix: str = "") -> Sequence[ListedEntry]:
+        """`list` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.list(prefix))
 
     def entries_sync(self, prefix: str = "") -> ReadEntries:
+        """`entries` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.entries(prefix))
 
     def search_sync(
         self, query: str, *, prefix: str = "", limit: int = 20, offset: int = 0
     ) -> Sequence[SearchHit]:
+        """`search` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.search(query, prefix=prefix, limit=limit, offset=offset))
 
     def exists_sync(self, path: str) -> bool:
+        """`exists` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.exists(path))
 
     def physical_path_sync(self, path: str) -> str | None:
+        """`physical_path` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.physical_path(path))
 
     def put_sync(
         self, path: str, content: str | None = None, meta: Mapping[str, Any] | None = None
     ) -> PutResult:
+        """`put` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.put(path, content, meta))
 
     def put_auto_sync(self, content: str, meta: Mapping[str, Any] | None = None) -> PutResult:
+        """`put_auto` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.put_auto(content, meta))
 
     def append_sync(
         self, path: str, content: str, meta: Mapping[str, Any] | None = None
     ) -> PutResult:
+        """`append` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.append(path, content, meta))
 
     def update_sync(self, path: str, change: Change) -> StoredEntry | None:
+        """`update` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.update(path, change))
 
     def delete_sync(self, path: str) -> bool:
+        """`delete` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.delete(path))
 
     def snapshot_sync(self) -> dict[str, StoredEntry] | None:
+        """`snapshot` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.snapshot())
 
     def restore_sync(self, data: Mapping[str, StoredEntry]) -> bool:
+        """`restore` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.restore(data))
 
     def reconcile_sync(self) -> int:
+        """`reconcile` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.reconcile())
 
     def cleanup_sync(
@@ -479,6 +493,7 @@ class NamespaceView:
         on_evicted: EvictionHook | None = None,
         on_hook_error: HookErrorHook | None = None,
     ) -> EvictionResult:
+        """`cleanup` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(
             self.cleanup(
                 max_age=max_age,

@@ -89,6 +89,7 @@ def offload_messages_sync(
     exempt: Container[str] = STORE_TOOLS,
     keep_on_failure: bool = False,
 ) -> OffloadedMessages:
+    """`offload_messages` without an event loop; AsyncRequiredError where a part waits."""
     return run_sync(
         offload_messages(offloader, messages, exempt=exempt, keep_on_failure=keep_on_failure)
     )

@@ -275,6 +275,7 @@ class Offloader:
         tail_chars: int | None = None,
         tool: str | None = None,
     ) -> OffloadResult:
+        """`offload` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(
             self.offload(
                 content,
@@ -286,12 +287,15 @@ class Offloader:
         )
 
     def keep_sync(self, content: str) -> str:
+        """`keep` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.keep(content))
 
     def resolve_sync(self, uri: object) -> str | None:
+        """`resolve` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.resolve(uri))
 
     def read_sync(self, path: str) -> str | None:
+        """`read` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.read(path))
 
     def cleanup_sync(
@@ -301,9 +305,11 @@ class Offloader:
         max_files: float | None = None,
         max_bytes: float | None = None,
     ) -> EvictionResult:
+        """`cleanup` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.cleanup(max_age=max_age, max_files=max_files, max_bytes=max_bytes))
 
     def reconcile_sync(self) -> int:
+        """`reconcile` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.reconcile())
 
     # Inner workings

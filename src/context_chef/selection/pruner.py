@@ -261,6 +261,7 @@ class Pruner:
     def select_tools_sync(
         self, task: str, k: int, *, embedder: Embedder | None = None
     ) -> PrunedTools:
+        """`select_tools` without an event loop; AsyncRequiredError where a part waits."""
         return run_sync(self.select_tools(task, k, embedder=embedder))
 
     # Pruning applied
