@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 
 from context_chef.adaptation.adapter import AdaptRequest
-from context_chef.ir.message_memo import Memos, MessageMemo
 from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.adaptation.profiles import profile_for
 from context_chef.ir.blocks import ToolCall
 from context_chef.ir.message import Message
+from context_chef.ir.message_memo import Memos, MessageMemo
 from tests.adaptation.test_openai_chat import IMAGE
 from tests.histories import damaged_histories
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cases.notation import case_ids
 from tests.cases import table as made
+from tests.cases.notation import case_ids
 
 
 def test_the_table_is_current() -> None:

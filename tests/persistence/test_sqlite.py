@@ -11,6 +11,7 @@ import pytest
 
 from context_chef.errors import CorruptStoreError, SettingsError, StoreError
 from context_chef.persistence import SQLiteBackend, StoredEntry
+from context_chef.persistence.connections import Connections
 from context_chef.persistence.schema import APPLICATION_ID, MIGRATIONS
 
 ENTRY = StoredEntry(content="x", meta={"createdAt": 1, "updatedAt": 2})
@@ -183,3 +184,52 @@ def test_odd_half_characters_in_a_path_are_kept(tmp_path: Path) -> None:
 def test_a_path_that_names_no_file_is_refused(path: str) -> None:
     with pytest.raises(SettingsError, match="InMemoryBackend"):
         SQLiteBackend(path)
+
+
+def _put_back(copy: Path, file: Path) -> None:
+    for side in ("-wal", "-shm"):
+        Path(f"{file}{side}").unlink(missing_ok=True)
+    copy.replace(file)
+
+
+def _entry(text: str) -> StoredEntry:
+    return StoredEntry(content=text, meta={"createdAt": 1, "updatedAt": 2})
+
+
+def test_a_file_that_was_removed_is_made_anew_by_the_next_write(tmp_path: Path) -> None:
+    backend = SQLiteBackend(tmp_path / "store.db")
+    backend.write("notes", "a", ENTRY)
+    for path in tmp_path.iterdir():
+        path.unlink()
+
+    assert backend.read("notes", "a") is None
+    backend.write("notes", "b", ENTRY)
+
+    assert [entry.path for entry in SQLiteBackend(tmp_path / "store.db").list("notes")] == ["b"]
+
+
+def test_a_file_that_was_put_back_from_a_copy_is_the_one_that_is_used(tmp_path: Path) -> None:
+    file, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    backend, kept = SQLiteBackend(file), SQLiteBackend(copy)
+    backend.write("notes", "a", _entry("broken"))
+    kept.write("notes", "a", _entry("good"))
+    kept.close()
+    _put_back(copy, file)
+
+    backend.write("notes", "b", _entry("more"))
+    backend.close()
+
+    again = [SQLiteBackend(file).read("notes", path) for path in "ab"]
+    assert [entry and entry.content for entry in again] == ["good", "more"]
+
+
+def test_a_change_that_went_with_the_old_file_is_not_acknowledged(tmp_path: Path) -> None:
+    file, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    backend, kept = SQLiteBackend(file), SQLiteBackend(copy)
+    backend.write("notes", "a", ENTRY)
+    kept.write("notes", "a", ENTRY)
+    kept.close()
+    connections = Connections(file, busy_timeout=1, read_only=False)
+
+    with pytest.raises(StoreError, match="removed or replaced"), connections.changing():
+        _put_back(copy, file)

@@ -13,7 +13,13 @@ from typing import Final
 
 from context_chef.errors import CorruptStoreError, StoreError, shown
 from context_chef.persistence.forks import SQLITE, PerProcess
-from context_chef.persistence.schema import is_empty, is_forbidden, open_database, open_to_read
+from context_chef.persistence.schema import (
+    Database,
+    is_empty,
+    is_forbidden,
+    open_database,
+    open_to_read,
+)
 from context_chef.prompts.store_faults import BUSY, DAMAGED, DISK, FULL, READ_ONLY
 
 _IDLE_CONNECTIONS: Final = 8
@@ -41,7 +47,7 @@ class Connections:
         """
         with self._explaining(), SQLITE.inside():
             kept = None if quietly or self._read_only else self._take()
-            db = kept or self._open_to_read()
+            db = kept if kept is not None else self._open_to_read()
             if db is None:
                 yield None
                 return
@@ -72,13 +78,21 @@ class Connections:
                     "leave that out.",
                     told=READ_ONLY,
                 )
-            db = self._idle.get().take() or self._open()
+            db = self._kept()
+            if db is None:
+                db = self._open()
             with self._lent(db, keep=True):
                 if wait is not None:
                     _be_patient(db, wait)
                 try:
                     with _transaction(db):
                         yield db
+                    if not db.is_of(self._path):
+                        raise StoreError(
+                            f"{shown(str(self._path))} was removed or replaced while it was being "
+                            "changed, and the change went with the old file; do it again.",
+                            told=DISK,
+                        )
                 finally:
                     if wait is not None:
                         _be_patient(db, self._busy_timeout)
@@ -87,9 +101,9 @@ class Connections:
         """Close the connections that are idle."""
         self._idle.get().close()
 
-    def _take(self) -> sqlite3.Connection | None:
+    def _take(self) -> Database | None:
         """A connection that may also write; None when there is nothing, or nothing to write to."""
-        db = self._idle.get().take()
+        db = self._kept()
         if db is not None or is_empty(self._path):
             return db
         try:
@@ -101,16 +115,25 @@ class Connections:
             pass  # the folder may not be written; whether the file can be read is seen next
         return None
 
-    def _open(self) -> sqlite3.Connection:
+    def _kept(self) -> Database | None:
+        """A connection that waits, of the file that has the name now."""
+        idle = self._idle.get()
+        while (db := idle.take()) is not None:
+            if db.is_of(self._path):
+                return db
+            db.close()  # SQLite knows as well that the file has moved, and leaves the new one alone
+        return None
+
+    def _open(self) -> Database:
         return open_database(self._path, busy_timeout=self._busy_timeout)
 
-    def _open_to_read(self) -> sqlite3.Connection | None:
+    def _open_to_read(self) -> Database | None:
         if is_empty(self._path):
             return None
         return open_to_read(self._path, busy_timeout=self._busy_timeout)
 
     @contextmanager
-    def _lent(self, db: sqlite3.Connection, *, keep: bool) -> Generator[None]:
+    def _lent(self, db: Database, *, keep: bool) -> Generator[None]:
         idle = self._idle.get()
         healthy = False
         try:
@@ -143,17 +166,17 @@ class _Idle:
     """The connections of one process that wait for their next use."""
 
     def __init__(self) -> None:
-        self.abandoned: list[sqlite3.Connection] = []
+        self.abandoned: list[Database] = []
         """Not this process's any more; kept, because even closing them would do harm."""
         self._guard = threading.Lock()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[Database] = []
         weakref.finalize(self, _close_own, self._connections, os.getpid())
 
-    def take(self) -> sqlite3.Connection | None:
+    def take(self) -> Database | None:
         with self._guard:
             return self._connections.pop() if self._connections else None
 
-    def give_back(self, db: sqlite3.Connection) -> bool:
+    def give_back(self, db: Database) -> bool:
         """False when there are enough, or this one is in no state to be used again."""
         with self._guard:
             kept = not db.in_transaction and len(self._connections) < _IDLE_CONNECTIONS
@@ -169,7 +192,7 @@ class _Idle:
             db.close()
 
 
-def _close_own(connections: list[sqlite3.Connection], owner: int) -> None:
+def _close_own(connections: list[Database], owner: int) -> None:
     """Close what is left behind, unless it was inherited by a fork."""
     if os.getpid() == owner:
         for db in connections:

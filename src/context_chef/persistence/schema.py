@@ -17,7 +17,7 @@ APPLICATION_ID: Final = 0x43_68_65_66
 """Tells our files from those of others: `Chef` in ASCII."""
 
 
-def open_database(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
+def open_database(path: Path, *, busy_timeout: float) -> Database:
     """Open the file, making or migrating it when necessary.
 
     Raises StoreError for a file of a newer version or of another program, sqlite3.Error for the
@@ -54,7 +54,7 @@ def _use_wal(db: sqlite3.Connection, busy_timeout: float) -> None:
         time.sleep(0.005)
 
 
-def open_to_read(path: Path, *, busy_timeout: float) -> sqlite3.Connection | None:
+def open_to_read(path: Path, *, busy_timeout: float) -> Database | None:
     """Open a file that is there, writing nothing; None when it holds no entries yet.
 
     Where not even SQLite's side files can be made, as in a folder that is read-only, the file is
@@ -76,7 +76,7 @@ def open_to_read(path: Path, *, busy_timeout: float) -> sqlite3.Connection | Non
     return _reader(path, "mode=ro&immutable=1", busy_timeout)
 
 
-def _reader(path: Path, options: str, busy_timeout: float) -> sqlite3.Connection | None:
+def _reader(path: Path, options: str, busy_timeout: float) -> Database | None:
     db = _connect(path, options, busy_timeout)
     try:
         db.execute("PRAGMA query_only = ON")
@@ -191,16 +191,36 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _connect(path: Path, options: str, busy_timeout: float) -> sqlite3.Connection:
+def _connect(path: Path, options: str, busy_timeout: float) -> Database:
     db = sqlite3.connect(
         f"{path.as_uri()}?{options}",
         uri=True,
         timeout=busy_timeout,
         isolation_level=None,
         check_same_thread=False,
+        factory=Database,
     )
     db.text_factory = _text
+    db.file = _identity(path)
     return db
+
+
+class Database(sqlite3.Connection):
+    """A connection that knows which file it was opened on, whatever has the name later."""
+
+    file: tuple[int, int] | None = None
+
+    def is_of(self, path: Path) -> bool:
+        """Whether the file of that name is still the one that was opened."""
+        return self.file == _identity(path)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _text(raw: bytes) -> str | bytes:
