@@ -3,8 +3,9 @@
     python -m benchmarks.token_tables RANKS
 
 RANKS is `o200k_base.tiktoken`, plain or gzipped: a base64 token and its rank on each line. Written
-are `src/context_chef/ir/foreign_pieces.bin` (tokens of several characters that are not Latin) and
-`src/context_chef/ir/character_costs.bin` (tokens of every character by itself).
+into `src/context_chef/ir/`: `foreign_pieces.bin` (tokens of several characters that are not ASCII),
+`spaced_words.bin` (words in ASCII letters that are one token behind a blank) and
+`character_costs.bin` (tokens of every character by itself).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import zlib
 from pathlib import Path
 
+from context_chef.ir.tokens import SHORTEST_SPACED
 from context_chef.selection.exact import exact_tokenizer
 
 IR = Path(__file__).parents[1] / "src" / "context_chef" / "ir"
@@ -39,16 +41,26 @@ def is_foreign(token: str) -> bool:
     return len(token) > 1 and not token.isascii() and "\n" not in token
 
 
+def is_spaced_word(token: str) -> bool:
+    """Whether a token is a blank and a word, which may begin with a capital."""
+    word = token[1:]
+    letters = token[:1] == " " and word.isascii() and word.isalpha()
+    return letters and len(word) >= SHORTEST_SPACED and word[1:].islower()
+
+
 def main(path: Path) -> None:
-    """Write both tables."""
-    pieces = sorted(token for token in tokens(path) if is_foreign(token))
+    """Write the tables."""
+    found = tokens(path)
+    words = sorted(token[1:] for token in found if is_spaced_word(token))
+    (IR / "spaced_words.bin").write_bytes(zlib.compress("\n".join(words).encode(), 9))
+    pieces = sorted(token for token in found if is_foreign(token))
     (IR / "foreign_pieces.bin").write_bytes(zlib.compress("\n".join(pieces).encode(), 9))
     count = exact_tokenizer("o200k_base").count
     costs = bytes(
         0 if 0xD800 <= point <= 0xDFFF else count(chr(point)) for point in range(FIRST, LAST + 1)
     )
     (IR / "character_costs.bin").write_bytes(zlib.compress(costs, 9))
-    print(len(pieces), "pieces")
+    print(len(pieces), "pieces,", len(words), "words")
 
 
 if __name__ == "__main__":

@@ -115,6 +115,9 @@ HOSTILE: Final[dict[str, Make]] = {
     "signs": letters(0x2190, 0x27BF),
     "mathematical": letters(0x1D400, 0x1D7FF),
     "private": letters(0xE000, 0xE0FF),
+    "line ends": of("\r\n"),
+    "blanks and line ends": of(" \t\r\n"),
+    "windows blank lines": repeated("\r\n", "\r\n\n", "x\r\n\r\n\r\n"),
     "any": lambda chance: "".join(
         chr(point) if not 0xD800 <= (point := chance.randint(1, 0x1FFFF)) <= 0xDFFF else "x"
         for _ in range(600)
@@ -138,6 +141,23 @@ ORDINARY: Final[dict[str, Make]] = {
     "thai prose": repeated("ประเทศไทยเป็นประเทศที่มีวัฒนธรรมหลากหลายและอาหารอร่อย "),
     "hindi": repeated("आज की बैठक में अगली तिमाही की योजनाओं और बजट पर चर्चा हुई। "),
     "prose": repeated("The quick brown fox jumps over the lazy dog, and nobody minds at all. "),
+    "german": repeated(
+        "Die Bundesregierung hat heute beschlossen, die Mehrwertsteuer auf Lebensmittel zu senken. "
+        "Alle Menschen sind frei und gleich an Würde und Rechten geboren. "
+    ),
+    "dutch": repeated(
+        "De regering heeft vandaag besloten de belasting op levensmiddelen te verlagen. "
+        "Alle mensen worden vrij en gelijk in waardigheid en rechten geboren. "
+    ),
+    "spanish": repeated(
+        "El gobierno ha decidido hoy bajar los impuestos sobre los alimentos. "
+        "Todos los seres humanos nacen libres e iguales en dignidad y derechos. "
+    ),
+    "portuguese": repeated(
+        "O governo decidiu hoje reduzir os impostos sobre os alimentos. "
+        "Todos os seres humanos nascem livres e iguais em dignidade e em direitos. "
+    ),
+    "italian": repeated("Il governo ha deciso oggi di ridurre le tasse sui generi alimentari. "),
     "code": repeated("def add(left: int, right: int) -> int:\n    return left + right\n\n\n"),
     "log": lambda chance: "".join(
         f"2026-11-{n % 28 + 1:02} 10:{n:02}:00 INFO id={chance.getrandbits(32):08x} took {n}ms\n"

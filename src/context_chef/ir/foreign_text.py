@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 _FIRST: Final = 0x80
 _ASCII_LETTER: Final = 0.6
 """Letters of ASCII within words that also have others."""
+_BLANK: Final = 0.75
 _BEYOND: Final = 4
 """Tokens of a character that the table does not reach to: its bytes in UTF-8."""
 
@@ -38,6 +39,12 @@ def _tables() -> _Tables:
     return _Tables(frozenset(pieces), longest, costs)
 
 
+def _before(pair: str) -> float:
+    """A blank often shares a token with letters of ASCII behind it; any other sign has its own."""
+    shared = pair[0] == " " and pair[1:].isascii() and pair[1:].isalpha()
+    return _BLANK if shared else 1
+
+
 def foreign_tokens(text: str) -> float:
     """An estimate for a stretch of text, mostly beyond ASCII, in time linear in its length."""
     pieces, longest, costs = _tables()
@@ -53,7 +60,7 @@ def foreign_tokens(text: str) -> float:
             continue
         point = ord(text[at]) - _FIRST
         if point < 0:
-            total += _ASCII_LETTER if text[at].isalpha() else 1
+            total += _ASCII_LETTER if text[at].isalpha() else _before(text[at : at + 2])
         else:
             total += costs[point] if point < len(costs) else _BEYOND
         at += 1

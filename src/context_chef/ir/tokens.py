@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -153,16 +154,22 @@ class _Letters:
 
 class _Known(NamedTuple):
     words: frozenset[str]
+    spaced: frozenset[str]
+    """Words of any language in ASCII letters that are one token behind a blank, as written."""
     marked: frozenset[str]
     marks: frozenset[str]
 
 
-@cache  # read once, never changed: 45 kB that nobody needs before the first estimate
+@cache  # read once, never changed: 200 kB that nobody needs before the first estimate
 def _pieces() -> _Known:
-    file = resources.files("context_chef.ir").joinpath("frequent_pieces.json")
-    data = json.loads(file.read_text(encoding="utf-8"))
+    folder = resources.files("context_chef.ir")
+    data = json.loads(folder.joinpath("frequent_pieces.json").read_text(encoding="utf-8"))
+    spaced = zlib.decompress(folder.joinpath("spaced_words.bin").read_bytes()).decode("ascii")
     return _Known(
-        frozenset(data["words"].split()), frozenset(data["marked"]), frozenset(data["marks"])
+        frozenset(data["words"].split()),
+        frozenset(spaced.split("\n")),
+        frozenset(data["marked"]),
+        frozenset(data["marks"]),
     )
 
 
@@ -208,8 +215,12 @@ def _word(word: str, lead: str, known: _Known) -> tuple[float, int]:
     if lowered in known.words:
         short = 0.26 if lead == "." and length == 3 else 0
         return short + _KNOWN_WORD[lead] + (0.05 if lead == " " and word != lowered else 0), 0
+    if lead == " " and word in known.spaced:
+        return _KNOWN_WORD[lead], 0
     segments, unknown = _segments(lowered, known.words)
     cost = _OTHER_WORD[lead] + 0.7 * (segments - 1)
+    if lead == " " and length >= SHORTEST_SPACED and word.isascii():
+        cost = max(cost, 2.0)
     return cost + (1.6 if not lead and word != lowered else 0), unknown
 
 
@@ -249,6 +260,10 @@ def _space(piece: str) -> float:
     if len(plain) not in (blanks, tabs, lines):
         # What changes all the time shares no token: blank lines and indents change but twice.
         extra += max(0, len(_CHANGES.findall(plain)) - 2)
+    if "\r" in piece:
+        # Line ends of two kinds share no token either, and those of Windows are four to one.
+        ends = _LINE_ENDS.findall(piece)
+        extra += 0.8 * (len(ends) - 1) + max(0, len(piece) - len(plain) - 4) / 4
     if lines:
         return 1.184 + max(0, lines - 2) / 12 + len(plain) / 100 + extra
     if len(piece) == 1:
@@ -284,6 +299,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
+SHORTEST_SPACED: Final = 4
+"""Shorter words are not in the table of those that are one token behind a blank."""
 _LONGEST_WORD: Final = 64
 _LONGEST_PIECE: Final = 15
 _CJK: Final = re.compile("[\u4e00-\u9fa5\u3040-\u30ff\uac00-\ud7af]")
@@ -298,6 +315,7 @@ _PIECE: Final = re.compile(
 )
 _FILLING: Final = re.compile(r"([^\s])\1{7,}")
 _CHANGES: Final = re.compile(r"(\s)\1*")
+_LINE_ENDS: Final = re.compile(r"(?:\r\n)+|\n+|\r")
 _RANDOM: Final = 0.62
 """Tokens for a letter in words of no language."""
 _NATURAL: Final = 0.78
