@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_chef import ContextChef
 from context_chef.adaptation.adapter import Adapted, AdaptRequest, WireAdapter
 from context_chef.adaptation.openai_chat import OpenAIAdapter, to_openai
 from context_chef.adaptation.profiles import profile_for
@@ -435,3 +436,20 @@ def test_the_receiver_may_change_what_it_got() -> None:
     body["messages"][0]["images"].append("BB")
 
     assert message.native["openai"]["images"] == ["AA"]
+
+
+def test_an_answer_in_the_older_form_is_a_string_where_others_are_parts() -> None:
+    call = {"name": "look", "arguments": "{}"}
+    chef = ContextChef(cache="auto", model="gpt-5.6").set_history(
+        from_openai(
+            {
+                "model": "gpt-4",
+                "messages": [
+                    {"role": "user", "content": "Look."},
+                    {"role": "assistant", "content": None, "function_call": call},
+                    {"role": "function", "name": "look", "content": "seen"},
+                ],
+            }
+        ).history
+    )
+    assert chef.compile_sync("openai")["messages"][2]["content"] == "seen"

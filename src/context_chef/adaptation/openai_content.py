@@ -102,6 +102,8 @@ class Draft:
 
     def _needs_parts(self, marks: bool) -> bool:
         pieces = self.pieces
+        if self.role == "function":
+            return False  # the older form of a result is a string, whatever may be marked
         if self.spelled == "parts" or any(piece.part or piece.fields for piece in pieces):
             return True
         if marks and any(piece.marked for piece in pieces):
