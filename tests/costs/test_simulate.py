@@ -9,6 +9,8 @@ import pytest
 
 from context_chef import CacheModel, ContextChef, InputError, PriceTable, SentRequest, SettingsError
 from context_chef.costs import Bill, simulate
+from context_chef.costs.prompt import PromptReader
+from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 
 LONG, SHORT, MORE = "w " * 3_000, "w " * 100, "w " * 200
 
@@ -293,3 +295,14 @@ def test_what_stands_before_an_hour_long_mark_is_written_for_an_hour_and_the_res
     assert dict(request.written) == {"1h": 3_003, "5m": 306}
     assert request.money is not None
     assert request.money.write == pytest.approx((3_003 * 6 + 306 * 3.75) / 1e6)
+
+
+def test_reading_a_prompt_copies_no_row_that_compiles_share() -> None:
+    row = {"role": "user", "content": [{"type": "text", "text": "Grüße", "n": [1, {"a": 0.5}]}]}
+    rows = HandedOut([sealed(row)])
+    reader = PromptReader("anthropic", count=len)
+
+    prompt = reader.read({"messages": rows})
+
+    assert [type(one) for one in rows.as_shared()] == [Sealed]
+    assert prompt.digests == PromptReader("anthropic", count=len).read({"messages": [row]}).digests

@@ -122,6 +122,35 @@ def test_a_fold_breaks_the_cache_and_is_named_as_the_cause(result: ReplayResult)
     assert _run(result, "everything").totals.busts == 0
 
 
+@pytest.mark.parametrize("strategy", ["drop", "clear", "clear+summarize", "clear+anchored"])
+def test_a_fold_that_is_named_at_once_is_what_diff_names(
+    session: RecordedSession, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def causes() -> list[tuple[int, str, str, int]]:
+        run = replay(session, [configuration(strategy, window=4_000)]).sessions[0].runs[0]
+        return [
+            (request.number, bust.cause, bust.name, bust.rebilled)
+            for request in run.requests
+            for bust in request.busts
+        ]
+
+    at_once = causes()
+    monkeypatch.setattr("context_chef.replay.player.parted_by_fold", lambda *_: None)
+
+    assert at_once
+    assert at_once == causes()
+
+
+def test_notices_of_cleared_results_stand_for_what_left(result: ReplayResult) -> None:
+    texts = result.sessions[0].texts
+    run = _run(result, "clear+summarize")
+    folds = [fold for request in run.requests for fold in request.folds]
+
+    assert {text.group for text in texts if text.source == "cleared"} == {"summary"}
+    assert all("tail" not in request.sources for request in run.requests)
+    assert {texts[fold.summary].source for fold in folds if fold.summary is not None} == {"summary"}
+
+
 def test_calls_of_the_summariser_are_counted_and_billed(result: ReplayResult) -> None:
     run = _run(result, "background(summarize)")
 

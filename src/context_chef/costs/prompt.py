@@ -22,6 +22,8 @@ from context_chef.costs.wire_tokens import (
     wrapping_tokens,
 )
 from context_chef.ir.blocks import Provider
+from context_chef.ir.frozen import thaw
+from context_chef.ir.handed_out import HandedOut, Sealed
 
 Count: TypeAlias = Callable[[str], int]
 
@@ -290,9 +292,11 @@ class PromptReader:
         if known is None:
             known = self._read_before[kind, split] = {}
         # By its bytes: the caller may have changed the same object since it was read.
-        encoded = _encoded(value)
+        # A sealed row cannot be changed, and keeps them.
+        encoded = value.json if value.__class__ is Sealed else _encoded(value)
         blocks = known.get(encoded)
         if blocks is None:
+            value = thaw(value) if value.__class__ is Sealed else value
             blocks = known[encoded] = tuple(self._block(kind, piece) for piece in split(value))
         return Unit(path, blocks)
 
@@ -452,12 +456,14 @@ def _start_of_turn(messages: Sequence[Any]) -> int:
 
 
 def _map(value: Any) -> Mapping[str, Any]:
-    if value.__class__ is dict:  # the usual case, and much the cheaper test
+    if value.__class__ is dict or value.__class__ is Sealed:  # much the cheaper test
         return value
     return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
 
 
 def _list(value: Any) -> list[Any]:
+    if value.__class__ is HandedOut:
+        return list(value.as_shared())  # rows that nobody else changed are not copied for us
     return cast(list[Any], value) if isinstance(value, list) else []
 
 

@@ -107,6 +107,10 @@ class HandedOut(list[Any]):
     def __add__(self, other: Any, /) -> list[Any]:
         return list(self) + other
 
+    def as_shared(self) -> Iterator[Any]:
+        """The rows as they stand, sealed ones too: for readers, who change nothing."""
+        return super().__iter__()
+
     def __radd__(self, other: Any, /) -> list[Any]:
         return other + list(self)
 

@@ -26,7 +26,7 @@ from context_chef.ir.payload import Payload
 from context_chef.persistence.in_memory import InMemoryBackend
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.pipeline.turn import CompileTurn
-from context_chef.replay.causes import bust_record
+from context_chef.replay.causes import bust_record, parted_by_fold
 from context_chef.replay.configuration import plain_settings
 from context_chef.replay.result import (
     SOURCES,
@@ -293,7 +293,7 @@ class _Player:
         spans = self._texts.of_turn(turn)
         kept = shared_front(self._spans, spans)
         added = tuple(spans[kept:])
-        self._spans = spans
+        before, self._spans = self._spans, spans
         summaries, calls = self._billed_summaries()
         body: Mapping[str, Any] = payload.body if turn.adapted is None else turn.adapted.body
         data = payload.to_json()
@@ -302,8 +302,15 @@ class _Player:
             SentRequest(body=body, at=self._clock.at, output_tokens=output, model=self._info.model)
         )
         folds = await self._folds(turn, calls)
-        busts = bust_record(billed, self._before, payload, folds[0].strategy if folds else None)
         repairs = self._new_repairs(turn)
+        busts = bust_record(
+            billed,
+            self._before,
+            payload,
+            folds[0].strategy if folds else None,
+            # A repair may have changed what stands in front of everything that the fold touched.
+            None if repairs or not folds else self._by_fold(before, folds[0], kept, turn),
+        )
         happened = bool(folds or repairs or busts)
         faults, checked = self._faults(number, body, happened=happened)
         self._before = payload
@@ -340,6 +347,18 @@ class _Player:
             digest=hashlib.sha256(data).hexdigest()[:16],
             recorded=_recorded(request.usage),
         )
+
+    def _by_fold(
+        self, before: Sequence[int], fold: FoldRecord, kept: int, turn: CompileTurn
+    ) -> str | None:
+        """What the fold changed where the request parts from the one before, if that is why."""
+        now = self._spans
+        parting = (
+            before[kept] if kept < len(before) else None,
+            now[kept] if kept < len(now) else None,
+        )
+        of = self._texts.of_message
+        return parted_by_fold(parting, self._texts.rows, fold, turn, lambda one: of(one, turn))
 
     def _new_repairs(self, turn: CompileTurn) -> tuple[MendedPlace, ...]:
         """What was mended here and not in the request before already."""
@@ -412,7 +431,7 @@ class _Player:
                 place
                 for message in turn.messages
                 for place in self._texts.of_message(message, turn)
-                if self._texts.rows[place].group == "summary"
+                if self._texts.rows[place].source in ("summary", "dropped")
             ),
             None,
         )

@@ -36,6 +36,7 @@ class FactBook:
     def __init__(self) -> None:
         self._by_message: dict[int, tuple[Message, dict[Said, None]]] = {}
         self._by_text: dict[str, dict[Said, None]] = {}
+        self._lines: dict[int, tuple[Message, str]] = {}
 
     def of(self, message: Message) -> dict[Said, None]:
         """The facts of a message; rules only where a person says them."""
@@ -43,6 +44,13 @@ class FactBook:
         if known is None:
             found = facts_in(words_of(message), binding=message.role in ("user", "system"))
             known = self._by_message[id(message)] = (message, found)
+        return known[1]
+
+    def line_of(self, message: Message) -> str:
+        """The words of a message on one line."""
+        known = self._lines.get(id(message))
+        if known is None:
+            known = self._lines[id(message)] = (message, one_line(words_of(message)))
         return known[1]
 
     def of_text(self, text: str) -> dict[Said, None]:
@@ -96,7 +104,7 @@ class Judge:
             kept = fact in held
             if not kept and fact.kind in _FROM_LINES:
                 if lines is None:
-                    lines = "\n".join(one_line(words_of(message)) for message in window)
+                    lines = "\n".join(map(self._book.line_of, window))
                 kept = fact.text in lines
             if kept:
                 fates[fact] = fate

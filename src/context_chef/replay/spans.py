@@ -18,7 +18,7 @@ from context_chef.ir.tools import ToolDefinition
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.replay.result import SourceGroup, SpanText
 
-_SUMMARIES = ("summary", "dropped")
+_SUMMARIES = ("summary", "dropped", "cleared")
 """Sources of the blocks that stand for messages which left."""
 
 
