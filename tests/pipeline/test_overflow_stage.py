@@ -224,3 +224,13 @@ def test_a_retry_is_given_what_a_hook_made_fit_too() -> None:
     first = chef.compile_sync()
 
     assert chef.compile_sync().to_json() == first.to_json()
+
+
+def test_a_rewind_to_the_end_of_a_fold_brings_back_what_has_to_be_answered() -> None:
+    chef = ContextChef(janitor={**WINDOW, "compression_model": Model()}).set_history(history(8))
+    chef.compile_sync()
+    end = chef.snapshot_sync().transcript.folds[-1].end
+
+    for last in range(end - 1, end + 2):
+        payload = chef.fork_sync().set_history(history(8)[:last]).compile_sync()
+        assert payload["messages"][-1]["content"] == history(8)[last - 1]["content"]

@@ -146,7 +146,8 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         return Realigned(transcript=msgspec.structs.replace(self, items=items))
 
     def _changed(self, messages: Sequence[Message], same: int) -> Realigned:
-        kept = tuple(fold for fold in self.folds if fold.end <= same)
+        # A fold up to the very end would hide what has to be answered now.
+        kept = tuple(f for f in self.folds if f.end <= same and f.end < len(messages))
         return Realigned(
             transcript=Transcript(items=(*self.items[:same], *messages[same:]), folds=kept),
             dropped=self.folds[len(kept) :],
