@@ -88,6 +88,30 @@ def test_bodies_of_every_provider_are_told_apart(tmp_path: Path, target: str) ->
     assert len(session.requests) == 9
 
 
+@pytest.mark.parametrize("name", ["cut.json", "cut.jsonl"])
+def test_text_that_was_cut_inside_of_an_emoji_is_read(tmp_path: Path, name: str) -> None:
+    said = [
+        {"role": "user", "content": "sold \ud83d"},
+        {"role": "assistant", "content": "\ud83d\ude00"},
+    ]
+    line = json.dumps({"model": "gpt-4.1", "messages": said})
+    (tmp_path / name).write_text(f"{line}\n" * (2 if name.endswith("l") else 1))
+
+    session = read_session(tmp_path / name)
+
+    assert session.requests[0].add[0].text == "sold \ufffd"
+
+
+@pytest.mark.parametrize(
+    "value", ['{"a": "\\ud83d", "n": NaN}', '{"a": "\\ud83d"', '{"a": "\\udzzz"}']
+)
+def test_half_an_emoji_excuses_nothing_else(tmp_path: Path, value: str) -> None:
+    (tmp_path / "bad.json").write_text(value)
+
+    with pytest.raises(RecordingError, match="neither JSON"):
+        read_session(tmp_path / "bad.json")
+
+
 def test_a_torn_last_line_is_left_out_and_said(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log.jsonl", [chat(1), chat(2)])
     path.write_bytes(path.read_bytes() + b'{"messages": [{"role": "us')

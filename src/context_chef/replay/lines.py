@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from context_chef.errors import InputError
+from context_chef.ir.text import clean_text
 
 
 class Loaded(NamedTuple):
@@ -68,7 +70,24 @@ def _decoded(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        if b"\\ud" in data.lower():
+            mended = _without_half_characters(data)
+            if mended is not None:
+                return mended
         raise ValueError(str(error)) from error
+
+
+def _without_half_characters(data: bytes) -> Any:
+    """JSON in which text was cut inside of an emoji, as agents write it; None for anything else."""
+    try:
+        value = json.loads(data, parse_constant=_refuse)
+        return msgspec.json.decode(clean_text(json.dumps(value, ensure_ascii=False)))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"JSON has no {constant}")
 
 
 def _looks_like_lines(data: bytes) -> bool:
