@@ -178,6 +178,15 @@ def test_the_plain_listing_is_cut(max_chars: int, expected: str) -> None:
     assert format_skill_listing(TWO, max_chars=max_chars) == expected
 
 
+def test_a_long_run_of_backslashes_is_read_once() -> None:
+    """Read again from each of them, this file would keep a process for hours."""
+    run = "\\" * 500_000
+
+    rendered = render_skill(Skill(name="s", instructions=f"{run} $0 {run}$0 {run}\\$0"), args="x")
+
+    assert rendered.instructions == f"{run} x {run[::2]}x {run[::2]}$0"
+
+
 def test_a_cut_never_halves_a_character() -> None:
     smile = Skill(name="😀", description="😀😀😀😀")
 

@@ -86,7 +86,9 @@ class _Filler:
             if named:
                 places.append(rf"(?P<named>{named})(?![\[A-Za-z0-9_])")
             places += [_INDEXED, _PLACE, _ALL]
-        self._pattern = re.compile(r"(?P<slashes>\\*)\$(?:" + "|".join(places) + ")")
+        # A run of backslashes is looked at from its first one only: from each, a long run that
+        # leads to no placeholder would cost the square of its length.
+        self._pattern = re.compile(r"(?<!\\)(?P<slashes>\\*)\$(?:" + "|".join(places) + ")")
 
     def fill(self, text: str) -> str:
         return self._pattern.sub(self._replace, text)
