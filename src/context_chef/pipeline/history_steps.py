@@ -8,6 +8,7 @@ from functools import partial
 
 import msgspec
 
+from context_chef.adaptation.adapter import is_wire_adapter
 from context_chef.adaptation.anthropic import AnthropicAdapter
 from context_chef.adaptation.gemini import GeminiAdapter
 from context_chef.adaptation.openai_chat import OpenAIAdapter
@@ -85,7 +86,14 @@ def _find_target(turn: CompileTurn) -> None:
         raise SettingsError(
             f"`target` is a name or an adapter with `compile(messages)`, not {shown(target)}."
         )
-    if inputs.model is not None and turn.target_name in {name for _, name in _BUILT_IN}:
+    built_in = [name for _, name in _BUILT_IN]
+    if is_wire_adapter(turn.adapter) and turn.target_name not in built_in:
+        raise SettingsError(
+            f"The adapter of the target {turn.target_name!r} has `adapt(request)`, which is given "
+            "what one of the built-in targets accepts. Register it under the name of that one "
+            f"({', '.join(built_in)}), or give it `compile(messages)` alone."
+        )
+    if inputs.model is not None and turn.target_name in built_in:
         made = turn.parts.made
         turn.profile = made.profile(inputs.model, turn.target_name, settings.profiles)
 
