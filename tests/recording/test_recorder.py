@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
@@ -321,3 +322,167 @@ def test_the_recorded_loop_of_the_examples_is_what_its_program_records(tmp_path:
     assert "Lindqvist" in shipped.messages[-2].text  # found again in the archive
     text = (examples / "agent_session.jsonl").read_text("utf-8")
     assert not any(part in text for part in ("/tmp/", "/home/", "/root/", str(examples.parent)))
+
+
+def test_every_thread_and_task_gets_the_answers_to_its_own_requests(tmp_path: Path) -> None:
+    path, together = tmp_path / "s.jsonl", threading.Barrier(3)
+
+    def talk(recorder: Recorder, name: str) -> None:
+        together.wait()
+        recorder.request({"model": "gpt-4.1", "messages": [{"role": "user", "content": name}]})
+        together.wait()
+        recorder.answered({"said": name})
+
+    async def tell(recorder: Recorder, name: str) -> None:
+        recorder.request({"model": "gpt-4.1", "messages": [{"role": "user", "content": name}]})
+        await asyncio.sleep(0)
+        recorder.answered({"said": name})
+
+    async def tasks(recorder: Recorder) -> None:
+        await asyncio.gather(*(tell(recorder, f"task {n}") for n in range(3)))
+
+    with Recorder(path) as recorder:
+        threads = [threading.Thread(target=talk, args=(recorder, f"thread {n}")) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        asyncio.run(tasks(recorder))
+
+    rows = _lines(path)[1:]
+    asked = {
+        row["number"]: row["request"]["messages"][0]["content"]
+        for row in rows
+        if row["kind"] == "request"
+    }
+    told = {row["number"]: row["response"]["said"] for row in rows if row["kind"] == "answer"}
+    assert told == asked
+    assert len(told) == 6
+
+
+FORKED = """
+import os, signal, sys, threading
+from context_chef import ContextChef
+from context_chef.recording import Recorder
+
+recorder = Recorder(sys.argv[1])
+chef = ContextChef()
+recorder.attach(chef)
+chef.append({"role": "user", "content": "before"})
+chef.compile_sync("openai")
+held = threading.Event()
+go = threading.Event()
+
+def hold():
+    with recorder._lock:
+        held.set()
+        go.wait()
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)  # a child that waits for the lock dies of it
+    chef.append({"role": "user", "content": "of the child"})
+    chef.compile_sync("openai")
+    recorder.answered({"said": "child"})
+    recorder.close()
+    os._exit(0 if recorder.error is not None else 1)
+go.set()
+thread.join()
+status = os.waitpid(child, 0)[1]
+chef.append({"role": "user", "content": "of the parent"})
+chef.compile_sync("openai")
+recorder.close()
+sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_process_that_is_forked_off_neither_writes_nor_waits(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    done = subprocess.run([sys.executable, "-c", FORKED, str(path)], capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"forked" in done.stderr
+    said = [m["content"] for row in _lines(path)[1:] for m in row["messages"]]
+    assert said == ["before", "of the parent"]
+
+
+class _Raising:
+    def model_dump(self, **_: Any) -> Any:
+        raise RuntimeError("closed already")
+
+
+def test_a_response_object_or_a_clock_that_raises_stays_out_of_the_agent(tmp_path: Path) -> None:
+    clock = MovableClock(1.0)
+    recorder = Recorder(tmp_path / "s.jsonl", clock=clock, logger=RecordingLogger())
+    body = {"model": "gpt-4.1", "messages": [{"role": "user", "content": "a"}]}
+    recorder.request(body, response=_Raising(), usage=_Raising())
+    assert isinstance(recorder.error, RuntimeError)
+    recorder.request(_Raising())  # pyright: ignore[reportArgumentType]  # what a caller may hand in
+    stopped = Recorder(tmp_path / "t.jsonl", clock=iter([1.0]).__next__, logger=RecordingLogger())
+    chef = ContextChef()
+    stopped.attach(chef)
+    chef.append({"role": "user", "content": "a"}).compile_sync("openai")
+    assert isinstance(stopped.error, StopIteration)
+
+
+def test_a_stream_is_left_to_the_agent(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "s.jsonl", logger=RecordingLogger())
+    recorder.request({"model": "gpt-4.1", "messages": [{"role": "user", "content": "a"}]})
+    stream = iter(["one", "two"])
+    recorder.answered(stream)
+    assert list(stream) == ["one", "two"]
+    assert "read only once" in str(recorder.error)
+
+
+def test_a_secret_is_redacted_under_keys_of_the_format_too(tmp_path: Path) -> None:
+    path, secret = tmp_path / "s.jsonl", "sk-12345"
+    body = {
+        "model": "gpt-4.1",
+        "messages": [{"role": "user", "content": "a"}],
+        "metadata": {"type": secret, "kind": secret, "role": secret, "channel": secret},
+    }
+    with Recorder(path, redact=["sk-[0-9]+"], name=secret) as recorder:
+        recorder.request(body)
+    assert secret not in path.read_text("utf-8")
+    assert _lines(path)[1]["request"]["messages"][0]["role"] == "user"
+
+
+def test_a_redaction_that_changes_every_text_leaves_a_recording(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    with Recorder(path, redact=lambda text: "#" * len(text)) as recorder:
+        chef = ContextChef()
+        recorder.attach(chef)
+        _converse(chef, 2)
+    assert len(read_session(path).requests) == 2
+
+
+@pytest.mark.parametrize("content", ["precious, no line end", '{"messages": []}', "a\nb\n"])
+def test_a_file_that_is_no_recording_is_refused_and_left_alone(
+    tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(content, "utf-8")
+    with pytest.raises(SettingsError, match="no recording"):
+        Recorder(path)
+    assert path.read_text("utf-8") == content
+
+
+def test_new_folders_in_between_are_private_too(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Recorder(tmp_path / "a" / "b" / "s.jsonl").close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
+
+
+def test_attach_says_what_is_wrong(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "s.jsonl")
+    with pytest.raises(SettingsError, match="takes a ContextChef"):
+        recorder.attach(None)  # pyright: ignore[reportArgumentType]  # the fault under test
+    recorder.close()
+    with pytest.raises(SettingsError, match="is closed"):
+        recorder.attach(ContextChef())

@@ -6,26 +6,37 @@ import os
 from pathlib import Path
 from typing import Final
 
+from context_chef.errors import SettingsError, shown
+
 _PRIVATE_FILE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
 _CHUNK: Final = 65_536
+_BEGINNINGS: Final = (b'{"context_chef":"recording"', b'{"kind":"')
+
+
+def _make_folder(folder: Path) -> None:
+    """`mkdir -p` whose every new folder is private, those in between too."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True, mode=_PRIVATE_FOLDER)
 
 
 class LineFile:
     """Appends lines to a file of its own. Not safe between threads by itself.
 
     A new file is readable by its owner only. A line that a crash tore is cut off when the file is
-    opened again; what stands before it stays.
+    opened again; what stands before it stays. A file that holds something else is left alone.
     """
 
     def __init__(self, path: Path, *, durable: bool) -> None:
         self._durable = durable
-        path.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+        _make_folder(path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._file = os.open(path, flags, _PRIVATE_FILE)
         try:
+            self._look_at_beginning(path)
             self.torn = self._cut_torn_tail()
-        except OSError:
+        except (OSError, SettingsError):
             os.close(self._file)
             raise
 
@@ -47,6 +58,16 @@ class LineFile:
         if self._file >= 0:
             file, self._file = self._file, -1
             os.close(file)
+
+    def _look_at_beginning(self, path: Path) -> None:
+        """Raises SettingsError for a file that is no recording: cutting its tail would ruin it."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        found = os.read(self._file, max(map(len, _BEGINNINGS)))
+        if not any(found.startswith(each) or each.startswith(found) for each in _BEGINNINGS):
+            raise SettingsError(
+                f"{str(path)!r} is no recording: it begins with {shown(found)}. Record to a new "
+                "file."
+            )
 
     def _cut_torn_tail(self) -> int:
         """Cut off what stands behind the last line end; answers how many bytes that were."""

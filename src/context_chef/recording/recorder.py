@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import os
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -42,8 +45,9 @@ class Recorder:
 
     An existing file is gone on with. Every line is one write; `durable` waits until it is on the
     disk. `redact` (a function from text to text, or patterns) sees every text before it reaches the
-    file. A new file can be read by its owner only. Safe between threads. Recording never fails the
-    agent: what cannot be written is logged once, and kept in `error`.
+    file. A new file can be read by its owner only. Safe between threads; a process that is forked
+    off writes nothing, and needs a recorder of its own. Recording never fails the agent: what
+    cannot be written is logged once, and kept in `error`.
     """
 
     def __init__(
@@ -57,7 +61,8 @@ class Recorder:
         logger: Logger | None = None,
     ) -> None:
         """`clock` answers seconds. Raises OSError when the file cannot be opened, SettingsError
-        for a `redact` that is none, or for what can name no file."""
+        for a `redact` that is none, for what can name no file, and for a file that holds something
+        else than a recording."""
         if not callable(clock):
             raise SettingsError(f"`clock` is a function that answers seconds, not {shown(clock)}.")
         if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
@@ -71,9 +76,12 @@ class Recorder:
         self._clock = clock
         self._logger = log_of_library() if logger is None else log_of(logger)
         self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._closed = False
         self._sessions = 0
         self._number = 0
         self._latest: tuple[int, int] | None = None
+        self._latest_here: WeakKeyDictionary[object, tuple[int, int]] = WeakKeyDictionary()
         self._bodies: int | None = None
         self._file: LineFile | None = LineFile(self.path, durable=durable)
         self._off: list[Unsubscribe] = []
@@ -81,10 +89,7 @@ class Recorder:
             self._logger.warning(
                 "%s ended in a torn line; its %d bytes were cut off.", self.path, self._file.torn
             )
-        head: dict[str, Any] = {"context_chef": "recording", "version": RECORDING_VERSION}
-        if name is not None:
-            head["name"] = name
-        self._write({**head, "at": self._now()})
+        self._write_head(name)
 
     def __enter__(self) -> Self:
         return self
@@ -99,7 +104,8 @@ class Recorder:
 
     def close(self) -> None:
         """Stop recording: every chef is let go of, and the file is closed."""
-        with self._lock:
+        with self._held():
+            self._closed = True
             for off in self._off:
                 off()
             self._off.clear()
@@ -110,32 +116,39 @@ class Recorder:
     def attach(self, chef: ContextChef) -> Unsubscribe:
         """Record every compile of this chef from now on. Answers the way off.
 
-        Several chefs may be attached: each is a session of its own in the file.
+        Several chefs may be attached: each is a session of its own in the file. Raises
+        SettingsError for what is no chef, and when the recorder is closed.
         """
-        with self._lock:
+        if not isinstance(chef, ContextChef):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+            raise SettingsError(f"`attach` takes a ContextChef, not {shown(chef)}.")
+        with self._held():
+            if self._closed:
+                raise SettingsError(f"The recorder of {str(self.path)!r} is closed; open another.")
             self._sessions += 1
             off = chef.watch_stages(_Watcher(self, self._sessions))
             self._off.append(off)
         return off
 
     def answered(self, response: Any = None, *, usage: Any = None) -> None:
-        """What the provider answered to the newest request: its response object, or its usage.
+        """What the provider answered: its response object, or its usage.
 
-        Takes what the SDKs hand out, or plain data. Without a request before it, nothing is
-        recorded.
+        It goes with the newest request of the same task or thread, or of all where that one made
+        none. Takes what the SDKs hand out, or plain data; of a stream, what was put together from
+        it, since reading it here would take it from the agent. Without a request before it,
+        nothing is recorded.
         """
-        with self._lock:
-            if self._latest is None or (response is None and usage is None):
+        with self._held():
+            latest = self._latest_here.get(_place(), self._latest)
+            if latest is None or (response is None and usage is None):
                 return
-            session, number = self._latest
-            row: dict[str, Any] = {"kind": "answer", "session": session, "number": number}
-            row["at"] = self._now()
+            row: dict[str, Any] = {"kind": "answer", "session": latest[0], "number": latest[1]}
             try:
+                row["at"] = self._now()
                 if response is not None:
-                    row["response"] = plain(response)
+                    row["response"] = _plain(response)
                 if usage is not None:
-                    row["usage"] = plain(usage)
-            except InputError as error:
+                    row["usage"] = _plain(usage)
+            except Exception as error:  # noqa: BLE001  # recording never fails the agent
                 self._failed(error)
                 return
             self._write(row)
@@ -145,26 +158,27 @@ class Recorder:
 
         Successive bodies are one session; a replay works out what each of them added.
         """
-        with self._lock:
+        with self._held():
             if self._bodies is None:
                 self._sessions += 1
                 self._bodies = self._sessions
-            row = self._request_row(self._bodies)
             try:
-                self._write({**row, "request": plain(body)})
-            except InputError as error:
+                row = self._request_row(self._bodies)
+                row["request"] = _plain(body)
+            except Exception as error:  # noqa: BLE001  # recording never fails the agent
                 self._failed(error)
                 return
+            self._write(row)
             if usage is not None or response is not None:
                 self.answered(response, usage=usage)
 
     def record(self, session: int, told: _Told, turn: CompileTurn) -> _Told:
         """Write down a compile that succeeded; answers what has been told of its session."""
-        with self._lock:
+        with self._held():
             if self._file is None:
                 return told
-            row = self._request_row(session)
             try:
+                row = self._request_row(session)
                 told = told.with_changes(turn, row)
                 _tell_outcome(turn, row)
             except Exception as error:  # noqa: BLE001  # recording never fails the agent
@@ -173,9 +187,27 @@ class Recorder:
                 self._write(row)
             return told
 
+    def _held(self) -> threading.RLock:
+        """The lock of this process. After a fork the file is the parent's alone: two writers with
+        the same numbers would make one conversation of two, and the lock may be held by a thread
+        that the child does not have."""
+        if os.getpid() != self._process:
+            self._process, self._lock = os.getpid(), threading.RLock()
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+                self._failed(
+                    SettingsError(
+                        "The process was forked; a recorder writes for the process that opened it. "
+                        "Open one with a file of its own."
+                    )
+                )
+        return self._lock
+
     def _request_row(self, session: int) -> dict[str, Any]:
         self._number += 1
         self._latest = (session, self._number)
+        self._latest_here[_place()] = self._latest
         return {
             "kind": "request",
             "session": session,
@@ -186,12 +218,23 @@ class Recorder:
     def _now(self) -> float:
         return round(self._clock(), 3)
 
-    def _write(self, row: dict[str, Any]) -> None:
+    def _write_head(self, name: str | None) -> None:
+        """A head line is there in any case, since a reader knows a recording by it."""
+        head: dict[str, Any] = {"context_chef": "recording", "version": RECORDING_VERSION}
+        if name is not None:
+            try:
+                head["name"] = name if self._redact is None else redacted(name, self._redact)
+            except Exception as error:  # noqa: BLE001  # a bad pattern costs the name only
+                self._failed(error)
+        self._write({**head, "at": self._now()}, clean=True)
+
+    def _write(self, row: dict[str, Any], *, clean: bool = False) -> None:
         if self._file is None:
             return
         try:
-            clean = row if self._redact is None else redacted(row, self._redact)
-            self._file.append(msgspec.json.encode(clean))
+            if self._redact is not None and not clean:
+                row = redacted(row, self._redact)
+            self._file.append(msgspec.json.encode(row))
         except Exception as error:  # noqa: BLE001  # neither a full disk nor a bad pattern stops the agent
             self._failed(error)
 
@@ -199,6 +242,26 @@ class Recorder:
         if self.error is None:
             self._logger.warning("A line could not be recorded in %s: %r", self.path, error)
         self.error = error
+
+
+def _place() -> object:
+    """Where the caller is: its task, or its thread."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        task = None
+    return threading.current_thread() if task is None else task
+
+
+def _plain(value: Any) -> Any:
+    """Plain data. Raises InputError for a stream, which can be read only once."""
+    if isinstance(value, Iterator):
+        raise InputError(
+            f"{shown(cast(Any, value))} can be read only once, and the agent needs it; give the "
+            "answer that was put together from it.",
+            path="$",
+        )
+    return plain(value)
 
 
 class _Told(msgspec.Struct, frozen=True):

@@ -14,8 +14,26 @@ Redact: TypeAlias = Callable[[str], str] | Iterable[str | re.Pattern[str]]
 
 REDACTED: Final = "[redacted]"
 
-_STRUCTURE: Final = frozenset({"role", "type", "kind", "placement", "channel", "mediaType"})
-"""Keys whose values are words of the format, not of anybody."""
+_STRUCTURE: Final = frozenset(
+    {"context_chef", "role", "type", "kind", "target", "placement", "channel", "mediaType"}
+)
+"""Keys whose values are mostly words of the format."""
+_FORMAT_WORDS: Final = frozenset(
+    {
+        "recording", "request", "answer", "openai", "openai-responses", "anthropic", "gemini",
+        "system", "developer", "user", "assistant", "tool", "model", "function", "message",
+        "text", "thinking", "redacted_thinking", "tool_call", "tool_use", "tool_result", "opaque",
+        "media", "image", "image_url", "audio", "input_audio", "video", "document", "file",
+        "input_text", "input_image", "input_file", "output_text", "summary_text", "refusal",
+        "reasoning", "function_call", "function_call_output", "custom", "custom_tool_call",
+        "custom_tool_call_output", "item_reference", "base64", "url", "inline", "content",
+        "ephemeral", "enabled", "disabled", "adaptive", "auto", "any", "none",
+        "object", "array", "string", "number", "integer", "boolean", "null", "json_schema",
+        "json_object", "last_user", "before_last_user", "tail", "file_id", "plain_text",
+        "compaction", "after_system", "before_history_tail", "user_tail",
+    }
+)  # fmt: skip
+"""Words of the format. Anything else under those keys is somebody's own, and redacted."""
 _JSON_TEXT: Final = frozenset({"arguments", "partial_json"})
 """Keys whose values are JSON in text: what is inside counts decoded as well."""
 
@@ -54,15 +72,15 @@ def redaction(redact: Redact | None) -> Callable[[str], str] | None:
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
     """The same data with every text of it redacted, keys of mappings included.
 
-    Only the words of the format itself (roles, kinds of blocks) stay as they are. Raises TypeError
-    when `redact` answers no text.
+    Only words of the format itself (roles, kinds of blocks) stay as they are, where the format has
+    them. Raises TypeError when `redact` answers no text.
     """
     return _walk(value, redact, structural=False, json_text=False)
 
 
 def _walk(value: Any, redact: Callable[[str], str], *, structural: bool, json_text: bool) -> Any:
     if isinstance(value, str):
-        if structural:
+        if structural and value in _FORMAT_WORDS:
             return value
         return _json_text(value, redact) if json_text else _text(value, redact)
     if isinstance(value, Mapping):
