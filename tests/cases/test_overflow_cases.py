@@ -398,7 +398,11 @@ async def test_br_135_a_cancellation_reaches_the_caller(where: str, by: str) -> 
 
     after = await chef.snapshot()
     assert after.janitor["consecutive_failures"] == 0
-    assert (after.transcript, after.janitor) == (before.transcript, before.janitor)
+    # A summary that was paid for before the cancellation is kept for the next compile.
+    paid = {"paid"} if "summar" not in where and "validate" not in where else set[str]()
+    assert after.janitor.keys() - before.janitor.keys() == paid
+    unpaid = {key: value for key, value in after.janitor.items() if key != "paid"}
+    assert (after.transcript, unpaid) == (before.transcript, before.janitor)
 
 
 # Concurrency -----------------------------------------------------------------------------------

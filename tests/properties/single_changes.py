@@ -253,8 +253,12 @@ def shout_first(moment: Any) -> None:
 
 def adapting_setting(config: Config, rng: random.Random) -> Expected:
     def lower_effort(moment: Any) -> None:
-        key = "config" if moment.target == "gemini" else "metadata"
-        value = {"labels": {"team": "a"}} if moment.target == "gemini" else {"user_id": "u"}
+        key, value = {
+            "anthropic": ("metadata", {"user_id": "u"}),
+            "openai": ("logit_bias", {"50256": -100}),
+            "openai-responses": ("metadata", {"team": "a"}),
+            "gemini": ("config", {"labels": {"team": "a"}}),
+        }[moment.target]
         moment.payload[key] = {**moment.payload.get(key, {}), **value}
 
     config["adapting"] = [lower_effort]

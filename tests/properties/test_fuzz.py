@@ -101,7 +101,7 @@ def test_an_error_that_nobody_announced_is_a_problem(monkeypatch: pytest.MonkeyP
     def broken(*_: Any, **__: Any) -> Any:
         raise KeyError("oops")
 
-    monkeypatch.setattr("context_chef.pipeline.payload_steps.make_sendable", broken)
+    monkeypatch.setattr("context_chef.adaptation.sendable.Mender.make_sendable", broken)
     played = asyncio.run(play(make_recipe(1, 1), Judge()))
     assert {problem.rule for problem in played.problems} == {"raised:KeyError"}
 

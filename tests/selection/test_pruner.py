@@ -342,6 +342,7 @@ def test_a_namespace_call_is_resolved_to_its_action() -> None:
     assert resolve({"action": "r", "args": [1]}) == ("f", "r", {})
     assert resolve({"action": "w"}) == ("f", "w", {})
     assert resolve({"action": "w", "args": '{"a": 1}'}) == ("f", "w", {"a": 1})
+    assert resolve('\ufeff{"action":"w"}') == ("f", "w", {})
     assert made.is_namespace_call({"name": "f"})
     assert not made.is_namespace_call({"name": "F"})
     assert not made.is_namespace_call({})
@@ -354,6 +355,7 @@ def test_a_namespace_call_is_resolved_to_its_action() -> None:
         ({"name": "f", "arguments": {"action": 5}}, '"".*r, w'),
         ({"name": "f", "arguments": "{bad"}, "not a JSON object"),
         ({"name": "f", "arguments": "null"}, "not a JSON object"),
+        ({"name": "f", "arguments": '{"action":"r","args":{"n":NaN}}'}, "not a JSON object"),
         ({"name": "f"}, "not a JSON object"),
         ({"name": "g", "arguments": {}}, "'g'.*f"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 import msgspec
 
@@ -161,10 +161,15 @@ def read_arguments(arguments: Any) -> Mapping[str, Any] | None:
     """Arguments as an object, from an object or its JSON text; None where they are neither."""
     if isinstance(arguments, (str, bytes)):
         try:
-            arguments = json.loads(arguments)
+            text = arguments if isinstance(arguments, str) else arguments.decode()
+            arguments = json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             return None
     return cast(Mapping[str, Any], arguments) if isinstance(arguments, Mapping) else None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
 
 def plain_group(group: ToolGroup) -> dict[str, Any]:

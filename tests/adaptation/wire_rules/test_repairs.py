@@ -12,7 +12,8 @@ from context_chef.adaptation.wire_rules import WireRule, all_rules, check_payloa
 
 SINGLE = [rule for rule in all_rules() if not rule.over_turns]
 MENDED = [rule for rule in SINGLE if rule.repairable]
-BEYOND = [rule for rule in SINGLE if not rule.repairable]
+LARGE = "anthropic/messages-limit"  # 100,001 messages: half a minute, so it has a test of its own
+BEYOND = [rule for rule in SINGLE if not rule.repairable and rule.id != LARGE]
 
 
 def _left_by_a_handler(rule: WireRule) -> ContextChef:
@@ -55,3 +56,13 @@ def test_what_is_beyond_repair_is_named_with_its_place(rule: WireRule) -> None:
     named = {note.code for note in payload.report.diagnostics}
     mended = {repair.rule for repair in payload.report.repairs}
     assert f"refused:{rule.id}" in named or "not-mended" in named or rule.id in mended
+
+
+def test_too_many_messages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("context_chef.adaptation.wire_rules.anthropic_messages.MOST_MESSAGES", 3)
+    rows = [{"role": role, "content": "Hi"} for role in ("user", "assistant", "user", "assistant")]
+    payload = ContextChef().set_history([*rows, rows[0]]).compile_sync("anthropic")
+
+    assert [str(fault.rule) for fault in check_payload("anthropic", payload, partial=True)] == [
+        LARGE
+    ]

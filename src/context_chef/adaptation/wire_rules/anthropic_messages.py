@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from context_chef.adaptation.wire_rules.anthropic_view import (
     ASSISTANT,
@@ -32,6 +32,8 @@ BOOK = RuleBook("anthropic")
 
 HELLO: dict[str, Any] = {"role": "user", "content": "Hello"}
 _BASE: dict[str, Any] = {"model": "claude-sonnet-4-5", "max_tokens": 4096}
+
+MOST_MESSAGES: Final = 100_000
 
 
 def asking(*messages: Any, **settings: Any) -> dict[str, Any]:
@@ -82,11 +84,11 @@ def messages_empty(request: Request) -> Iterator[Finding]:
     sureness="B",
     beyond_repair="What to leave out is for the overflow strategy to say.",
     passing=asking(),
-    failing=asking(*[HELLO] * 100_001),
+    failing=asking(*[HELLO] * (MOST_MESSAGES + 1)),
 )
 def messages_limit(request: Request) -> Iterator[Finding]:
-    if (count := len(request.list_of("messages"))) > 100_000:
-        yield Finding("messages", f"{count} messages; 100,000 are the most")
+    if (count := len(request.list_of("messages"))) > MOST_MESSAGES:
+        yield Finding("messages", f"{count:,} messages; {MOST_MESSAGES:,} are the most")
 
 
 @BOOK.rule(
