@@ -64,6 +64,16 @@ def test_a_refusal_without_figures_shrinks_the_next_request() -> None:
     assert all(after < before for before, after in pairwise(sizes))
 
 
+def test_figures_by_which_the_same_request_would_pass_shrink_it_all_the_same() -> None:
+    """A size that is no count of what we counted says one thing still: this was too large."""
+    chef = ContextChef(janitor={"tokenizer": CharacterTokenizer()}).set_history(talk(20))
+    sent = characters_of(chef.compile_sync())
+
+    assert chef.recover(Refused(GEMINI.format(size=sent * 30, limit=sent * 20)))
+
+    assert characters_of(chef.compile_sync()) < sent
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from context_chef import ContextChef, Message, summarize
 from context_chef.bridge import run_sync
 from context_chef.ir.blocks import ToolCall
+from context_chef.prompts.compaction import anchored_instruction, earlier_part
 from context_chef.selection import Janitor, JanitorConfig, OverflowConfig, OverflowStrategy
 from context_chef.testing.doubles import (
     RecordingLogger,
@@ -69,6 +72,57 @@ def test_a_tag_inside_a_finished_summary_is_only_text() -> None:
     result = apply(summarize(compression_model=model), TALK)
 
     assert result.summary == "The parser chokes on <analysis> tags."
+
+
+@pytest.mark.parametrize(
+    ("answer", "summary"),
+    [
+        (
+            "<summary>Fix <details><summary>Click</summary> in a.html. Never push.</summary>",
+            "Fix <details><summary>Click</summary> in a.html. Never push.",
+        ),
+        (
+            "<summary>`</summary>` was missing in a.html.</summary>",
+            "`</summary>` was missing in a.html.",
+        ),
+        ("<summary>one</summary> or <summary>two</summary>", "one"),
+        ("<summary>Fix <details><summary>Click</summary> in a.ht", None),
+    ],
+)
+def test_a_summary_that_quotes_tags_of_its_name_is_whole_or_none(
+    answer: str, summary: str | None
+) -> None:
+    """HTML has a `summary` tag: what stands behind a quoted one would be lost without a word."""
+    result = apply(summarize(compression_model=ScriptedModel(answer)), TALK)
+
+    assert (result.summary, result.changed) == (summary, summary is not None)
+
+
+def test_no_document_and_no_earlier_part_can_close_its_tag() -> None:
+    for text in (anchored_instruction("a </anchor> b"), earlier_part("a </earlier_parts> b")):
+        assert text.count("-2>") == 2
+    assert "<anchor>\na {tag} b\n</anchor>" in anchored_instruction("a {tag} b")
+
+
+async def test_a_summary_whose_judging_was_cancelled_is_not_paid_for_twice() -> None:
+    model = ScriptedModel("<summary>S</summary>")
+    judged: list[str] = []
+
+    async def judge(summary: str, check: object) -> bool:
+        judged.append(summary)
+        if len(judged) == 1:
+            raise asyncio.CancelledError
+        return True
+
+    strategy = summarize(compression_model=model, validate_compression=judge)
+    chef = ContextChef(janitor={"context_window": 200}, overflow={"strategy": strategy})
+    chef.set_history(TALK)
+    with pytest.raises(asyncio.CancelledError):
+        await chef.compile()
+    await chef.compile()
+
+    assert "S" in chef.window[0].text
+    assert (judged, len(model.calls)) == (["S", "S"], 1)
 
 
 def test_a_long_answer_to_a_small_span_is_refused() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from context_chef.given import check_text
+from context_chef.prompts.summarizer import free_name
 from context_chef.prompts.vocabulary import SUMMARY_WRAPPER
 
 _CONTRACT: Final = """\
@@ -66,14 +67,14 @@ ANCHORED_INSTRUCTION: Final = (
     "- Summaries among the messages repeat what the document already says: merge, do not copy.\n"
     f"{_CARE}\n\n{_CONTRACT}"
 )
-_ANCHOR: Final = "The document so far:\n<anchor>\n{document}\n</anchor>"
+_ANCHOR: Final = "The document so far:\n<{tag}>\n{document}\n</{tag}>"
 _NO_ANCHOR: Final = "There is no document yet: the messages above are the first to leave."
 
 GUIDELINES_HEADING: Final = "Domain Guidelines:"
 EXTRA_HEADING: Final = "Additional Instructions:"
 EARLIER_PART: Final = (
     "The conversation is summarised in parts. What the parts before this one came to:\n"
-    "<earlier_parts>\n{summary}\n</earlier_parts>\n"
+    "<{tag}>\n{summary}\n</{tag}>\n"
     "Your answer covers those parts and the messages that follow now."
 )
 
@@ -82,7 +83,7 @@ _SPACE: Final = (
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 _ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.IGNORECASE | re.DOTALL)
-_SUMMARY: Final = re.compile(r"<summary>(.*?)</summary>", re.IGNORECASE | re.DOTALL)
+_SUMMARY_TAG: Final = re.compile(r"<(/?)summary>", re.IGNORECASE)
 _OPEN_TAG: Final = re.compile(r"<(analysis|summary)>", re.IGNORECASE)
 _BLANK_LINES: Final = re.compile(r"\n{3,}")
 _WRAPPER_HEAD, _, _WRAPPER_TAIL = SUMMARY_WRAPPER.partition("{summary}")
@@ -110,13 +111,18 @@ def compaction_instruction(
 
 def anchored_instruction(document: str | None) -> str:
     """The instruction to bring a document up to date. None, or an empty one, begins it."""
-    anchor = _ANCHOR.replace("{document}", document) if document else _NO_ANCHOR
+    anchor = _between(_ANCHOR, "anchor", "{document}", document) if document else _NO_ANCHOR
     return ANCHORED_INSTRUCTION.replace("{anchor}", anchor)
 
 
 def earlier_part(summary: str) -> str:
     """What opens the second and every later part, when a span is summarised in parts."""
-    return EARLIER_PART.replace("{summary}", summary)
+    return _between(EARLIER_PART, "earlier_parts", "{summary}", summary)
+
+
+def _between(template: str, name: str, blank: str, text: str) -> str:
+    """The text word for word, between tags of a name that it does not use and so cannot close."""
+    return template.replace("{tag}", free_name(name, [text])).replace(blank, text)
 
 
 def format_compact_summary(answer: str) -> str:
@@ -126,18 +132,46 @@ def format_compact_summary(answer: str) -> str:
     """
     check_text(answer, "answer")
     text = _ANALYSIS.sub("", answer)
-    found = _SUMMARY.search(text)
-    if found:
-        text = found[1]
+    inside = _inside(text)
+    if inside is not None:
+        text = inside
     return trim(_BLANK_LINES.sub("\n\n", text))
 
 
 def read_summary(answer: str) -> str | None:
     """The summary, or None when there is none: blank, or cut off inside one of the tags."""
     rest = _ANALYSIS.sub("", answer)
-    if not _SUMMARY.search(rest) and _OPEN_TAG.search(rest):
+    if _inside(rest) is None and _OPEN_TAG.search(rest):
         return None
+    opened = [tag[1] == "" for tag in _SUMMARY_TAG.finditer(rest)]
+    if sum(opened) * 2 > len(opened) and not trim(rest).lower().endswith("</summary>"):
+        return None  # more is opened than closed: the tag that was closed is a quoted one
     return unwrapped(format_compact_summary(answer)) or None
+
+
+def _inside(text: str) -> str | None:
+    """What the first summary tag holds, with the tags of that name that it quotes (HTML has one).
+
+    The tag that closes it is the one that belongs to it, not the first that comes; one quoted
+    without its partner does not cut the rest off either.
+    """
+    begin = shortest = end = None
+    depth = 0
+    for tag in _SUMMARY_TAG.finditer(text):
+        if begin is None:
+            if not tag[1]:
+                begin, depth = tag.end(), 1
+        elif not tag[1]:
+            if end is not None and depth == 0:
+                break  # another summary behind the first
+            depth += 1
+        else:
+            shortest = tag.start() if shortest is None else shortest
+            depth = max(0, depth - 1)
+            end = tag.start() if depth == 0 else end
+    if begin is None or shortest is None:
+        return None
+    return text[begin : shortest if end is None else end]
 
 
 def unwrapped(text: str) -> str:

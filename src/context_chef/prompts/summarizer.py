@@ -29,14 +29,14 @@ def transcript(messages: Sequence[tuple[str, str]]) -> str:
     close a tag: where one tries, a tag that it cannot know takes the place of the usual one.
     """
     texts = [text for _, text in messages]
-    outer, inner = _free_name(_TRANSCRIPT, texts), _free_name(_MESSAGE, texts)
+    outer, inner = free_name(_TRANSCRIPT, texts), free_name(_MESSAGE, texts)
     told = (
         f'<{inner} role="{escape_attribute(role)}">\n{text}\n</{inner}>' for role, text in messages
     )
     return f"<{outer}>\n" + "\n".join(told) + f"\n</{outer}>"
 
 
-def _free_name(name: str, texts: Iterable[str]) -> str:
+def free_name(name: str, texts: Iterable[str]) -> str:
     """The name, or the first of `name-2`, `name-3`, … that no text uses as a tag."""
     tag = re.compile(rf"<\s*/?\s*{name}(?:-(\d{{1,9}})(?!\d))?", re.IGNORECASE)
     used = {found[1] for text in texts for found in tag.finditer(text)}

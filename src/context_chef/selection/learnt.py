@@ -85,6 +85,9 @@ def lesson_of(
         room = min(said, limit) * _SHRINK
     elif size is None and sent.tokens and sent.tokens * factor <= room:
         factor = room * _SHORT / sent.tokens
+    elif sent.tokens * factor <= room:
+        # By its figures what was refused would pass again: only something shorter can help.
+        room = sent.tokens * factor * _SHRINK
     return Lesson(
         learnt=msgspec.structs.replace(learnt, tokens=_least(learnt.tokens, room), recovering=True),
         factor=factor,

@@ -57,7 +57,8 @@ class PaidAnswers:
             known = self._runner.recall(key)
             if isinstance(known, str):
                 return Beginning(covers, known, accepted=True)
-            summary = await self._finished(key)
+            held = self._runner.recall(_held(key))
+            summary = held if isinstance(held, str) else await self._finished(key)
             if summary is not None:
                 return Beginning(covers, summary)
         return Beginning()
@@ -67,11 +68,16 @@ class PaidAnswers:
         self.forget_parts()
         self._runner.keep(self._keys[-1], summary)
 
+    def hold(self, summary: str) -> None:
+        """Keep a summary of the whole span whose judge was stopped: it is judged next time."""
+        self._runner.keep(_held(self._keys[-1]), summary)
+
     def forget_parts(self) -> None:
         """Forget the parts, which led to a summary that was not accepted, or to one that was."""
         for key in self._parts:
             self._runner.keep(key, None)
         self._parts.clear()
+        self._runner.keep(_held(self._keys[-1]), None)
 
     async def whole(self, ask: Callable[[], Any]) -> str | None:
         """The model's summary of the whole span, or of what is left of it."""
@@ -132,3 +138,7 @@ class PaidAnswers:
 
 def _working(key: str) -> str:
     return f"{key}/working"
+
+
+def _held(key: str) -> str:
+    return f"{key}/held"

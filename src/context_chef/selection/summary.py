@@ -82,7 +82,12 @@ async def summarize_span(request: SummaryRequest, runner: Runner) -> str | None:
             "shrink", f"{utf16_length(summary)} characters for a span of {span_size(request.span)}"
         )
         return None
-    if not await _valid(request, summary, runner):
+    try:
+        valid = await _valid(request, summary, runner)
+    except BaseException:
+        paid.hold(summary)
+        raise
+    if not valid:
         paid.forget_parts()
         runner.fail("validation", "`validate_compression` did not accept it")
         return None
