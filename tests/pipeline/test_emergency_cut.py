@@ -18,7 +18,13 @@ from context_chef import (
     reset,
     summarize,
 )
-from context_chef.testing.doubles import HeldModel, RecordingLogger, RecordingObserver, characters
+from context_chef.testing.doubles import (
+    HeldModel,
+    RecordingLogger,
+    RecordingObserver,
+    ScriptedModel,
+    characters,
+)
 
 # Room for 3,000 characters, with the trigger at 2,100.
 WINDOW = {"context_window": 3_000, "tokenizer": characters, "breaker_cooldown_seconds": 60}
@@ -201,3 +207,18 @@ def test_a_tail_that_makes_a_second_cut_needed_does_not_bring_an_older_cut_back(
 
     assert "<last>" in str(payload["messages"])
     assert size(payload) <= 3_000
+
+
+def test_a_caller_who_keeps_the_whole_history_is_not_cut_for_ever() -> None:
+    """The pass behind a landed one is skipped; the cut that this leads to must skip no other."""
+    model = ScriptedModel("<summary>S</summary>")
+    chef = ContextChef(
+        janitor={"context_window": 2_000, "tokenizer": characters},
+        overflow={"strategy": summarize(compression_model=model), "keep": "caller"},
+    )
+    chef.set_history([Message.user("q" * 1_500), Message.assistant("a" * 1_500), Message.user("?")])
+
+    for _ in range(5):
+        chef.compile_sync()
+
+    assert len(model.calls) >= 3

@@ -333,7 +333,9 @@ class OverflowPass:
 
     def _open_window(self) -> None:
         self.lineage = self.lineage.advance(self._parts.new_window_id())
-        self.skip_next = self._parts.overflow.keep == "caller"
+        # What only an emergency cut made fit has to be looked at again: skipping would cut for ever.
+        landed = self.strategy_result is not None
+        self.skip_next = landed and self._parts.overflow.keep == "caller"
 
     async def _store(self, span: Sequence[Message]) -> str | None:
         if self._parts.archive is None:
