@@ -210,7 +210,7 @@ def test_a_tail_that_makes_a_second_cut_needed_does_not_bring_an_older_cut_back(
 
 
 def test_a_caller_who_keeps_the_whole_history_is_not_cut_for_ever() -> None:
-    """The pass behind a landed one is skipped; the cut that this leads to must skip no other."""
+    """The pass behind a landed one is skipped; the cut that this leads to skips no other."""
     model = ScriptedModel("<summary>S</summary>")
     chef = ContextChef(
         janitor={"context_window": 2_000, "tokenizer": characters},

@@ -333,7 +333,7 @@ class OverflowPass:
 
     def _open_window(self) -> None:
         self.lineage = self.lineage.advance(self._parts.new_window_id())
-        # What only an emergency cut made fit has to be looked at again: skipping would cut for ever.
+        # What an emergency cut made fit is looked at again: skipping would cut for ever.
         landed = self.strategy_result is not None
         self.skip_next = landed and self._parts.overflow.keep == "caller"
 
