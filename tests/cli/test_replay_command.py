@@ -148,3 +148,18 @@ def test_tune_writes_the_settings_that_keep_to_what_was_asked_for_and_a_picture(
     assert "The cheapest costs $" in (complaint := capsys.readouterr().err)
     assert "The most that is kept is" in complaint
     assert json.loads(json.dumps(settings))["default_target"] == "openai"
+
+
+def test_what_a_session_says_is_shown_and_never_obeyed_by_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "\x1b]0;owned\x07\x9b31m\u202e"
+    body = {"model": f"gpt-4.1{hostile}", "messages": chat(14)["messages"]}
+    body["messages"][1] = {"role": "user", "content": f"You must never {hostile} do that."}
+    path = write(tmp_path / "session.json", body)
+
+    assert main(["replay", str(path), "--window", "3k", "--strategy", "drop", "--jobs", "1"]) == 0
+
+    said = capsys.readouterr().out
+    assert "gpt-4.1\u241b" in said
+    assert not set(said) & {"\x1b", "\x07", "\x9b", "\u202e"}

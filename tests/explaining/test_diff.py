@@ -138,3 +138,13 @@ def test_it_is_told_as_text_json_and_a_page() -> None:
 def test_what_is_no_request_is_refused() -> None:
     with pytest.raises(InputError, match="payloads and request bodies"):
         diff([1], {})  # type: ignore[arg-type]  # what a caller may do
+
+
+def test_as_text_no_difference_is_obeyed_by_a_terminal() -> None:
+    def said(text: str) -> dict[str, object]:
+        return {"model": "gpt-4.1", "messages": [{"role": "user", "content": text}]}
+
+    text = diff(said("a\x1b[31mb"), said("a\x1b[32m\u202ec")).text()
+
+    assert "a\u241b[31mb" in text
+    assert not set(text) & {"\x1b", "\u202e"}

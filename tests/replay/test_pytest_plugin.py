@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from context_chef import SettingsError
+from context_chef.pytest_plugin import Replays
 from context_chef.replay.asserting import Replayed
 from tests.replay.sessions import chat, write
 
@@ -114,3 +117,26 @@ def test_a_session_that_would_be_refused_is_not_valid(field: str, tmp_path: Path
 
     with pytest.raises(AssertionError, match="no"):
         played.assert_valid()
+
+
+@pytest.mark.parametrize(
+    ("hold", "hint"),
+    [
+        (lambda played: played.assert_cost(at_most=float("nan")), "`at_most` is a number"),
+        (lambda played: played.assert_hit_share(at_least=95), "0.95 for 95%"),
+        (lambda played: played.assert_retention(reachable=95), "0.95 for 95%"),
+        (lambda played: played.assert_retention(in_window=float("nan")), "`in_window`"),
+    ],
+)
+def test_a_demand_that_means_nothing_is_refused(
+    tmp_path: Path, hold: Callable[[Replayed], object], hint: str
+) -> None:
+    played = Replays(tmp_path, {})(write(tmp_path / "session.json", chat(3)), strategy="reset")
+    with pytest.raises(SettingsError, match=hint):
+        hold(played)
+
+
+def test_an_option_that_a_replay_does_not_have_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "session.json", chat(3))
+    with pytest.raises(SettingsError, match="did you mean `prices`"):
+        Replays(tmp_path, {})(path, strategy="reset", price="list.toml")

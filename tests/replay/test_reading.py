@@ -273,3 +273,12 @@ def test_every_recorded_trace_is_a_session() -> None:
     assert len(skipped) == 1  # the index itself
     pi = next(session for session in sessions if "pi-before" in session.name)
     assert sum(request.usage is not None for request in pi.requests) == 471
+
+
+def test_a_request_that_stores_a_cache_is_told_from_one_that_asks_a_model(tmp_path: Path) -> None:
+    body = {"model": "models/gemini-2.5-flash", "systemInstruction": {"parts": []}, "ttl": "60s"}
+    path = tmp_path / "s.json"
+    for stored in (body, {"endpoint": "gemini/v1beta/cachedContents", "request": body}):
+        path.write_text(json.dumps(stored), "utf-8")
+        with pytest.raises(RecordingError, match="asks no model"):
+            read_session(path)

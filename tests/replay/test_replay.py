@@ -243,6 +243,7 @@ def test_configurations_come_out_of_a_file_and_go_back_into_one(tmp_path: Path) 
         (lambda: configuration("clear+rest"), "`reset`"),
         (lambda: configuration("reset", window="half"), "25%"),
         (lambda: configuration("reset", window=0), "`window`"),
+        (lambda: configuration("reset", window="300%"), "100%"),
         (lambda: configuration("reset", target="open-ai"), "`openai`"),
         (lambda: ReplayOptions(check="some"), "`check`"),
         (lambda: ReplayOptions(pause=-1), "`pause`"),

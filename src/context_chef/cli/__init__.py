@@ -15,6 +15,7 @@ from context_chef.cli.replaying import add_replay_command
 from context_chef.cli.store import add_store_commands
 from context_chef.cli.tuning import add_tune_command
 from context_chef.errors import ContextChefError
+from context_chef.explaining.as_text import harmless
 
 _DESCRIPTION = """\
 Compiles what an agent knows into the best request that fits, for OpenAI Chat, OpenAI Responses,
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(options)
     except ContextChefError as error:
-        print(f"context-chef: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"context-chef: {harmless(' '.join(str(error).split()))}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         return 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from context_chef.errors import MissingExtraError
+from context_chef.explaining.as_text import harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +20,16 @@ def console(stream: TextIO | None = None) -> Console:
         from rich.console import Console
     except ImportError as error:
         raise MissingExtraError("The command line", "cli") from error
-    return Console(file=stream or sys.stdout, highlight=False)
+
+    class Harmless(Console):
+        """A console that shows what a session says, and never obeys it."""
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(
+                *(harmless(each) if isinstance(each, str) else each for each in objects), **options
+            )
+
+    return Harmless(file=stream or sys.stdout, highlight=False)
 
 
 def show_table(
@@ -38,10 +48,10 @@ def show_table(
     for name, numeric in columns:
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*[escape(cell) for cell in row])
+        table.add_row(*[escape(harmless(cell)) for cell in row])
     if total is not None:
         table.add_section()
-        table.add_row(*[escape(cell) for cell in total], style="bold")
+        table.add_row(*[escape(harmless(cell)) for cell in total], style="bold")
     out.print(table)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from context_chef.ir.report import Span
 
@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from context_chef.explaining.explanation import Explanation
 
 _LARGEST = 8
+_UNSEEN: Final = {
+    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"},
+    0x7F: "\u2421",
+    **dict.fromkeys([*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd"),
+}
+"""What a terminal obeys instead of showing it: control characters, changes of direction."""
+
+
+def harmless(text: str) -> str:
+    """The text with a mark for everything that a terminal would obey; line ends and tabs stay."""
+    return text.translate(_UNSEEN)
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
@@ -84,7 +95,7 @@ def explanation_text(explanation: Explanation, *, every_span: bool) -> str:
     if explanation.diagnostics:
         lines += ["", "Not carried as it was"]
         lines += [f"  {one.where}: {one.message}" for one in explanation.diagnostics]
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def _row(span: Span) -> tuple[str, str, str, str, str, str]:
@@ -120,7 +131,7 @@ def diff_text(found: PayloadDiff) -> str:
         lines += ["", "Also different"]
         for one in rest:
             lines.append(f"  {one.path}: {one.cause.message}")
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def _before_and_after(one: Difference) -> list[str]:

@@ -65,7 +65,7 @@ class LineFile:
         found = os.read(self._file, max(map(len, _BEGINNINGS)))
         if not any(found.startswith(each) or each.startswith(found) for each in _BEGINNINGS):
             raise SettingsError(
-                f"{str(path)!r} is no recording: it begins with {shown(found)}. Record to a new "
+                f"{shown(str(path))} is no recording: it begins with {shown(found)}. Record to a new "
                 "file."
             )
 

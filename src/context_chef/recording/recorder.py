@@ -123,7 +123,9 @@ class Recorder:
             raise SettingsError(f"`attach` takes a ContextChef, not {shown(chef)}.")
         with self._held():
             if self._closed:
-                raise SettingsError(f"The recorder of {str(self.path)!r} is closed; open another.")
+                raise SettingsError(
+                    f"The recorder of {shown(str(self.path))} is closed; open another."
+                )
             self._sessions += 1
             off = chef.watch_stages(_Watcher(self, self._sessions))
             self._off.append(off)

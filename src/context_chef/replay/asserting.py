@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +21,7 @@ from context_chef.replay.result import ReplayResult, Run, Totals
 from context_chef.replay.telling import Figures, figures_of, money, percent
 
 _SHOWN = 5
+_ASKED = ("config", "settings", "strategy", "target", "model", "window")
 
 
 class Replayed:
@@ -59,7 +63,7 @@ class Replayed:
             raise AssertionError(
                 f"no price is known for {shown(self.figures.model)}; give `prices=` to the replay."
             )
-        if self.cost > at_most:
+        if not self.cost <= _limit("at_most", at_most):
             raise AssertionError(
                 f"the sessions cost {money(self.cost)}, more than {money(at_most)}."
                 + self._worst("costs", lambda request: request.cost, money)
@@ -102,7 +106,7 @@ class Replayed:
         """At least this share of the input comes out of the prompt cache, 0 to 1."""
         __tracebackhide__ = True
         self.assert_complete()
-        if self.totals.hit_share < at_least:
+        if not self.totals.hit_share >= _share("at_least", at_least):
             raise AssertionError(
                 f"{percent(self.totals.hit_share)} of the input comes out of the cache, less than "
                 f"{percent(at_least)}."
@@ -179,13 +183,13 @@ class Replayed:
             for fact in [fact for run in self.runs for fact in run.retention.lost][:_SHOWN]
         )
         share = self.figures.share("window", "uri", "search")
-        if reachable is not None and share < reachable:
+        if reachable is not None and share < _share("reachable", reachable):
             raise AssertionError(
                 f"{percent(share)} of the facts that left can be reached, less than "
                 f"{percent(reachable)}.{lost}"
             )
         share = self.figures.share("window")
-        if in_window is not None and share < in_window:
+        if in_window is not None and share < _share("in_window", in_window):
             raise AssertionError(
                 f"{percent(share)} of the facts that left are still in the window, less than "
                 f"{percent(in_window)}."
@@ -225,6 +229,19 @@ class Replayed:
         )
 
 
+def _limit(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
+        raise SettingsError(f"`{name}` is a number, not {shown(value)}.")
+    return value
+
+
+def _share(name: str, value: float) -> float:
+    """A threshold that nothing can reach, or that is no number, is a slip and no demand."""
+    if not 0 <= _limit(name, value) <= 1:
+        raise SettingsError(f"`{name}` is a share from 0 to 1 (0.95 for 95%), not {shown(value)}.")
+    return value
+
+
 def replayed(
     paths: Sequence[Path],
     *,
@@ -241,6 +258,16 @@ def replayed(
 
     Raises SettingsError when none or several of the three are given.
     """
+    known_options = [field.name for field in fields(ReplayOptions)]
+    for name in options:
+        if name not in known_options:
+            near = get_close_matches(name, [*known_options, *_ASKED], 1)
+            raise SettingsError(
+                f"`{name}` is no option of a replay"
+                + (f"; did you mean `{near[0]}`?" if near else ".")
+                + f" Besides {', '.join(f'`{each}`' for each in _ASKED)} there are "
+                + f"{', '.join(f'`{each}`' for each in known_options)}."
+            )
     one = _configuration(config, settings, strategy)
     one = ReplayConfiguration(
         name=one.name,

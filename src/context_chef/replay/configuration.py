@@ -138,19 +138,19 @@ def whole_size(session: RecordedSession, counter: Counter) -> int:
 
 
 def read_window(value: int | str) -> int | float:
-    """A window: whole tokens, or a share below 1. Raises SettingsError."""
+    """A window: whole tokens, or a share of 1 at most. Raises SettingsError."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     if isinstance(value, str):
-        if (share := _SHARE.fullmatch(value)) and float(share[1]) > 0:
+        if (share := _SHARE.fullmatch(value)) and 0 < float(share[1]) <= 100:
             return float(share[1]) / 100
         if (size := _WINDOW.fullmatch(value)) and (
             tokens := int(float(re.sub("[_,]", "", size[1])) * _SIZES[size[2].lower()])
         ):
             return tokens
     raise SettingsError(
-        "`window` is a number of tokens (16000, 32k) or a share of the session (25%), not "
-        f"{shown(value)}."
+        "`window` is a number of tokens (16000, 32k) or a share of the session, up to 100% (25%), "
+        f"not {shown(value)}."
     )
 
 

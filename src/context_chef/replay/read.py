@@ -127,9 +127,26 @@ def _told(loaded: Loaded, where: str) -> str:
                 is_body(row) or any(k in row for k in ("role", "parts", "type")) for row in rows
             ):
                 return "bodies"
+    if isinstance(values[0], Mapping) and _stores_a_cache(cast(Mapping[str, Any], values[0])):
+        raise RecordingError(
+            where,
+            "this request to `cachedContents` stores a cache; it asks no model, so there is "
+            "nothing to replay. Take the requests that name the cache in `cachedContent`.",
+        )
     raise RecordingError(
         where,
         "no recorded session is found in it. Taken are Claude Code and pi logs, request bodies of "
         "OpenAI, Anthropic and Gemini (one, or one a line), lists of messages, and what `Recorder` "
         "writes; `--format` names one.",
+    )
+
+
+def _stores_a_cache(row: Mapping[str, Any]) -> bool:
+    """Whether it is a call of Gemini's `cachedContents`, alone or in an envelope."""
+    if "cachedContents" in str(row.get("endpoint") or row.get("url") or ""):
+        return True
+    body = row.get("request", row)
+    return isinstance(body, Mapping) and (
+        str(cast(Mapping[str, Any], body).get("model", "")).startswith("models/")
+        and ("ttl" in body or "expireTime" in body)
     )
