@@ -65,8 +65,8 @@ class LineFile:
         found = os.read(self._file, max(map(len, _BEGINNINGS)))
         if not any(found.startswith(each) or each.startswith(found) for each in _BEGINNINGS):
             raise SettingsError(
-                f"{shown(str(path))} is no recording: it begins with {shown(found)}. Record to a new "
-                "file."
+                f"{shown(str(path))} is no recording: it begins with {shown(found)}. "
+                "Record to a new file."
             )
 
     def _cut_torn_tail(self) -> int:
