@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from context_chef import (
+    CancelToken,
     ContextChef,
     InMemoryBackend,
     Message,
@@ -17,6 +19,8 @@ from context_chef import (
     Payload,
     SettingsError,
     ToolCall,
+    background,
+    chain,
     reset,
 )
 from context_chef.testing.doubles import RecordingLogger, characters
@@ -153,14 +157,85 @@ def test_what_is_no_answer_is_refused_with_the_strategy_and_the_value(answer: An
         compiled(lambda history: answer)
 
 
-def test_a_strategy_that_raises_fails_the_compile_and_is_named() -> None:
-    def make(history: Sequence[Message]) -> Any:
-        raise ZeroDivisionError("no share")
+def no_share(history: Sequence[Message]) -> Any:
+    raise ZeroDivisionError("no share")
 
-    with pytest.raises(ZeroDivisionError) as caught:
-        compiled(make)
 
-    assert caught.value.__notes__ == ["raised by the overflow strategy 'own'"]
+def notes(payload: Payload) -> dict[str, str]:
+    return {note.code: note.message for note in payload.report.diagnostics}
+
+
+@pytest.mark.parametrize("wrap", [lambda own: own, background, chain])
+def test_a_strategy_that_raises_has_failed_and_history_is_made_to_fit(wrap: Any) -> None:
+    chef = ContextChef(
+        janitor={"context_window": 1_000, "tokenizer": characters},
+        overflow={"strategy": wrap(Own(no_share)), "archive": "vfs"},
+        store=InMemoryBackend(),
+        logger=RecordingLogger(),
+    ).set_history(ROWS)
+
+    payloads = [chef.compile_sync("openai") for _ in range(4)]
+
+    for payload in payloads:
+        assert "And now?" in texts(payload)
+        assert sum(map(len, filter(None, texts(payload)))) <= 1_000
+    said = notes(payloads[0])["overflow-failed"]
+    assert "'own' raised ZeroDivisionError('no share') at test_custom_strategies.py:" in said
+    assert "3 of 3" in notes(payloads[2])["overflow-failed"]
+    assert "overflow-failed" not in notes(payloads[3])
+    assert "breaker_cooldown_seconds" in notes(payloads[3])["overflow-rests"]
+
+
+def test_a_chain_goes_on_behind_a_step_that_raised() -> None:
+    chef = ContextChef(
+        janitor={"context_window": 10_000, "trigger_ratio": 0.05, "tokenizer": characters},
+        overflow={"strategy": chain(Own(no_share), reset())},
+        logger=RecordingLogger(),
+    ).set_history(ROWS)
+
+    payload = chef.compile_sync("openai")
+
+    assert "overflow-failed" in notes(payload)
+    assert "First question" not in str(payload["messages"])
+
+
+async def test_an_answer_that_is_none_is_a_failure_of_the_job_in_the_background() -> None:
+    chef = ContextChef(
+        janitor={"context_window": 10_000, "trigger_ratio": 0.05, "tokenizer": characters},
+        overflow={"strategy": background(Own(lambda history: 7))},
+        logger=RecordingLogger(),
+    ).set_history(ROWS)
+
+    await chef.compile("openai")
+    await asyncio.sleep(0)
+    payload = await chef.compile("openai")
+
+    assert "'own' answered 7" in notes(payload)["overflow-failed"]
+
+
+def test_a_strategy_stops_for_the_reason_that_the_caller_gave() -> None:
+    token = CancelToken()
+
+    def stop(history: Sequence[Message]) -> Any:
+        token.cancel(KeyError("the user left"))
+        assert token.reason is not None
+        raise token.reason
+
+    chef = ContextChef(
+        janitor={"context_window": 10_000, "trigger_ratio": 0.05, "tokenizer": characters},
+        overflow={"strategy": Own(stop)},
+    ).set_history(ROWS)
+
+    with pytest.raises(KeyError, match="the user left"):
+        chef.compile_sync("openai", signal=token)
+
+
+def test_settings_that_a_strategy_finds_wrong_fail_the_compile() -> None:
+    def wrong(history: Sequence[Message]) -> Any:
+        raise SettingsError("`share` is missing.")
+
+    with pytest.raises(SettingsError, match="`share` is missing"):
+        compiled(wrong)
 
 
 def test_an_archive_that_fails_is_a_diagnostic() -> None:

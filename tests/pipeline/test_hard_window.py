@@ -15,6 +15,7 @@ from context_chef import (
     background,
     chain,
     clear,
+    estimate,
     reset,
     summarize,
 )
@@ -148,11 +149,13 @@ def test_an_injected_context_that_is_too_large_is_named() -> None:
 def test_an_estimate_refuses_only_what_is_beyond_doubt() -> None:
     def chef(words: int) -> ContextChef:
         made = ContextChef(janitor={"context_window": 10_000}).set_history([Message.user("hi")])
-        return made.set_system_prompt("d" * words)
+        return made.set_system_prompt("and then " * words)
 
-    assert chef(30_000).compile_sync()["messages"][-1]["content"] == "hi"
+    per_word = estimate("and then " * 1_000) / 1_000
+    fits, exceeds = int(13_000 / per_word), int(14_000 / per_word)
+    assert chef(fits).compile_sync()["messages"][-1]["content"] == "hi"
     with pytest.raises(WindowFullError):
-        chef(90_000).compile_sync()
+        chef(exceeds).compile_sync()
 
 
 def test_whoever_wants_it_sends_it_as_it_is() -> None:

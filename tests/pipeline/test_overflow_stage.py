@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from context_chef import Compressed, ContextChef, InMemoryBackend, Message, chain, reset, summarize
+import pytest
+
+from context_chef import (
+    Compressed,
+    ContextChef,
+    InMemoryBackend,
+    Message,
+    ToolCall,
+    anchored,
+    chain,
+    reset,
+    summarize,
+)
 from tests.parity.script import KeepLast
 from tests.pipeline.test_events import characters
 
@@ -234,3 +246,51 @@ def test_a_rewind_to_the_end_of_a_fold_brings_back_what_has_to_be_answered() -> 
     for last in range(end - 1, end + 2):
         payload = chef.fork_sync().set_history(history(8)[:last]).compile_sync()
         assert payload["messages"][-1]["content"] == history(8)[last - 1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "ratio"),
+    [(summarize, 0.8), (summarize, 0.3), (anchored, 0.8), (anchored, 0.3)],
+)
+def test_a_rewind_leaves_no_request_to_a_summary(strategy: Any, ratio: float) -> None:
+    made = strategy(compression_model=Model(), preserve_ratio=ratio)
+    chef = ContextChef(janitor=WINDOW, overflow={"strategy": made}).set_history(history(8))
+    chef.compile_sync()
+    end = chef.snapshot_sync().transcript.folds[-1].end
+    assert history(8)[end]["role"] == "assistant", "its request is summarised"
+
+    for last in range(end - 2, len(history(8)) + 1):
+        said = history(8)[:last]
+        payload = chef.fork_sync().set_history(said).compile_sync()
+        asked = [row["content"] for row in said if row["role"] == "user"][-1]
+        assert asked in [message["content"] for message in payload["messages"]]
+
+
+def test_a_rewind_behind_a_live_request_pays_for_nothing() -> None:
+    model = Model()
+    chef = ContextChef(janitor={**WINDOW, "compression_model": model}).set_history(history(8))
+    before = chef.compile_sync()["messages"]
+    end = chef.snapshot_sync().transcript.folds[-1].end
+
+    again = chef.set_history(history(8)[: end + 2]).compile_sync()["messages"]
+
+    assert again == before[: len(again)]
+    assert len(model.calls) == 1
+
+
+def test_a_rewind_while_tools_work_on_a_request_keeps_the_fold_that_has_it() -> None:
+    model = Model()
+    rows: list[Message] = [Message.user("mend the fence")]
+    for number in range(8):
+        call = ToolCall(id=f"c{number}", name="look", arguments="{}")
+        rows.append(Message.assistant("", tool_calls=[call]))
+        rows.append(Message.tool("x" * 300, tool_call_id=call.id, name="look"))
+    chef = ContextChef(janitor={**WINDOW, "compression_model": model}).set_history(rows)
+    before = chef.compile_sync()["messages"]
+    assert len(model.calls) == 1
+
+    again = chef.set_history(rows[:-2]).compile_sync()["messages"]
+
+    assert again == before[:-2]
+    assert "mend the fence" in str(again)
+    assert len(model.calls) == 1

@@ -114,8 +114,9 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         """What this transcript becomes when the caller sets the whole list again.
 
         The unchanged prefix keeps its folds, new messages at the end are new, and a change inside
-        a fold drops exactly the folds that reach past it. A list that begins with the window of
-        this transcript is the window fed back, and is understood as that.
+        a fold drops exactly the folds that reach past it. So does a rewind that leaves the newest
+        request to a summary: what is to be answered is sent word for word. A list that begins with
+        the window of this transcript is the window fed back, and is understood as that.
         """
         same = _common(self.items, messages)
         if same == len(self.items):
@@ -146,8 +147,21 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         return Realigned(transcript=msgspec.structs.replace(self, items=items))
 
     def _changed(self, messages: Sequence[Message], same: int) -> Realigned:
-        # A fold up to the very end would hide what has to be answered now.
-        kept = tuple(f for f in self.folds if f.end <= same and f.end < len(messages))
+        # A fold that hides what has to be answered now was made when something else had to be.
+        request = next(
+            (at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), None
+        )
+        depth = len(self.folds)
+        while depth and not (
+            self.folds[depth - 1].end <= min(same, len(messages) - 1)
+            and (
+                request is None
+                or request >= self.folds[depth - 1].end
+                or _holds(self.folds[depth - 1], messages[request])
+            )
+        ):
+            depth -= 1
+        kept = self.folds[:depth]
         return Realigned(
             transcript=Transcript(items=(*self.items[:same], *messages[same:]), folds=kept),
             dropped=self.folds[len(kept) :],
@@ -170,6 +184,11 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
                 changed_at=fold.end + same if same < len(live) else None,
             )
         return None
+
+
+def _holds(fold: Fold, request: Message) -> bool:
+    """Whether a fold has a request word for word, as while tools are at work on it."""
+    return any(message == request for message in fold.messages)
 
 
 def _common(one: Sequence[Message], other: Sequence[Message]) -> int:

@@ -15,6 +15,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 from context_chef.selection import strategy as abilities
 from context_chef.selection.janitor_config import check_strategy
+from context_chef.selection.mend import read_answer
 from context_chef.selection.runner import DETACHED
 from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 
@@ -127,12 +128,16 @@ class Background:
     async def _at_once(self, input: OverflowInput) -> OverflowResult:
         runner = self.desk.inner_runner
         if runner is None:
-            return await abilities.ask(self.inner, input)
+            return await self._answer(input)
         runner.within_turn = True
         try:
-            return await abilities.ask(self.inner, input)
+            return await self._answer(input)
         finally:
             runner.within_turn = False
+
+    async def _answer(self, input: OverflowInput) -> OverflowResult:
+        answer = await abilities.attempt(self.inner, input, self.runner)
+        return read_answer(answer, input, self.inner.name)
 
     def _landed(self, job: _Job, input: OverflowInput) -> OverflowResult | None:
         """The finished job on the current history, when what it replaces is still there."""
@@ -167,14 +172,15 @@ class Background:
 
     async def _run(self, input: OverflowInput) -> OverflowResult:
         # The compile that starts the job ends long before it: its signal is not the job's.
-        return await abilities.ask(self.inner, msgspec.structs.replace(input, signal=None))
+        input = msgspec.structs.replace(input, signal=None)
+        return read_answer(await abilities.ask(self.inner, input), input, self.inner.name)
 
     def _finished(self, task: asyncio.Task[OverflowResult]) -> None:
         if task.cancelled():
             return
         error = task.exception()
         if error is not None:
-            self.runner.between().fail("crash", error)
+            self.runner.between().fail("crash", abilities.crash(self.inner.name, error))
 
     def commit(self, result: OverflowResult, lineage: WindowLineage) -> None:
         """The job landed: only now its inner state follows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import msgspec
@@ -13,6 +13,8 @@ from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 from context_chef.selection import strategy as abilities
 from context_chef.selection.janitor_config import check_strategy
+from context_chef.selection.mend import read_answer
+from context_chef.selection.runner import DETACHED
 from context_chef.selection.strategy import OverflowStrategy, Runner
 
 WORKING: Final = frozenset({"background_started", "background_in_flight"})
@@ -24,6 +26,7 @@ class Chain:
     """Ask strategies in turn until history fits. See `chain()`."""
 
     steps: tuple[OverflowStrategy, ...] = ()
+    runner: Runner = field(default=DETACHED, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for step in self.steps:
@@ -37,7 +40,9 @@ class Chain:
     def attach(self, runner: Runner) -> OverflowStrategy:
         """A copy whose steps report to this runner."""
         steps = tuple(abilities.attach(step, runner) for step in self.steps)
-        return dataclasses.replace(self, steps=steps)
+        copy = dataclasses.replace(self, steps=steps)
+        object.__setattr__(copy, "runner", runner)
+        return copy
 
     async def apply(self, input: OverflowInput) -> OverflowResult:
         """Run steps until history fits the trigger, or there are none left."""
@@ -46,7 +51,9 @@ class Chain:
         for place, step in enumerate(self.steps):
             if landing and not abilities.pending(step):
                 continue  # within budget only what is waiting may land; nothing is escalated
-            result = await abilities.ask(step, taken.next_input(escalated=place > 0))
+            given = taken.next_input(escalated=place > 0)
+            answer = await abilities.attempt(step, given, self.runner)
+            result = read_answer(answer, given, step.name)
             if not result.changed:
                 taken.reason = result.reason
                 if result.reason in WORKING:

@@ -107,11 +107,10 @@ def kept_in_span(
 
 
 def open_request(history: Sequence[Message]) -> int | None:
-    """The newest user message, when the history ends in a tool exchange that it started."""
-    if not history:
-        return None
-    last = history[-1]
-    if not (last.role == "tool" or (last.role == "assistant" and last.tool_calls)):
+    """The newest user message, when the model has been at work on it since: what it said last may
+    be a call, or an answer that it is to go on with.
+    """
+    if not history or history[-1].role not in ("tool", "assistant"):
         return None
     return next((at for at in range(len(history) - 1, -1, -1) if history[at].role == "user"), None)
 
@@ -130,3 +129,12 @@ def open_turn(history: Sequence[Message]) -> frozenset[int]:
     if request is not None:
         kept.add(request)
     return frozenset(kept)
+
+
+def open_exchange(history: Sequence[Message]) -> frozenset[int]:
+    """Indexes of what has to stand: the open turn, or the model's last answer with its request."""
+    request = open_request(history)
+    if request is None or open_turn(history):
+        return open_turn(history)
+    last = group_into_turns(history)[-1]
+    return frozenset({request, *range(last.start, last.end)})

@@ -10,7 +10,7 @@ from context_chef.errors import WindowFullError
 from context_chef.ir.message import Message
 from context_chef.ir.turns import group_into_turns, pinned_indexes
 from context_chef.selection.clip import clip_arguments, clip_message
-from context_chef.selection.cut import open_turn
+from context_chef.selection.cut import open_exchange
 from context_chef.selection.summary_message import (
     dropped_marker,
     is_summary_message,
@@ -127,7 +127,7 @@ class _Fit:
         self._uri = uri
         pinned = pinned_indexes(history)
         self._pinned = {id(history[at]) for at in pinned}
-        stays = pinned | open_turn(history)
+        stays = pinned | open_exchange(history)
         turns = group_into_turns(history)
         if turns:
             stays |= set(range(turns[-1].start, turns[-1].end))

@@ -124,6 +124,7 @@ class Janitor:
             archive=self._archive(vfs, warn),
             vocabulary=vocabulary,
             logger=self.logger,
+            runner=self.runner,
             new_window_id=self._new_window_id,
         )
         self._vocabulary = vocabulary
@@ -263,9 +264,9 @@ class Janitor:
         With `decided` the answer is there already; with `only_fit` no strategy is asked. `standing`
         is an emergency cut of an earlier pass, which is sent as long as nothing better comes.
 
-        What the strategy raises reaches the caller, with a note that names the strategy; the
-        janitor is then as it was. Raises SettingsError for an answer that is none, and
-        WindowFullError.
+        A strategy that raises has failed, in the background and here: that counts toward the
+        breaker, and history is only made to fit. Raises SettingsError for an answer that is none,
+        and WindowFullError; the janitor is then as it was.
         """
         work = OverflowPass(
             self._parts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,6 +21,7 @@ from context_chef.prompts.overflow import archive_citation, dropped_notice
 from context_chef.prompts.vocabulary import Vocabulary
 from context_chef.selection import strategy as abilities
 from context_chef.selection.archiving import cite, store_span
+from context_chef.selection.breaker import LIMIT
 from context_chef.selection.chain import WORKING
 from context_chef.selection.counting import Counter
 from context_chef.selection.fit import Fitted, refusal
@@ -28,7 +30,7 @@ from context_chef.selection.janitor_state import JanitorState
 from context_chef.selection.mend import mended, read_answer
 from context_chef.selection.pass_fit import Standing, WindowFit
 from context_chef.selection.pass_notes import PassNotes
-from context_chef.selection.strategy import Logger, OverflowStrategy
+from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 from context_chef.selection.summary_message import render_summary_message
 from context_chef.selection.trigger import Gauge
 
@@ -57,6 +59,7 @@ class PassParts:
     archive: Any
     vocabulary: Vocabulary
     logger: Logger
+    runner: Runner
     new_window_id: Callable[[], str]
 
 
@@ -160,6 +163,7 @@ class OverflowPass:
             return self._decided
         waiting = bool(self._history) and abilities.pending(self._strategy)
         if state.breaker.open and not waiting and not self._may_try():
+            self._tell_of_rest()
             return self._idle("breaker_open")
         budget, reason = self._verdict()
         if budget is not None:
@@ -179,6 +183,18 @@ class OverflowPass:
             )
             return self._idle("overhead_over_trigger")
         return await self._apply(budget)
+
+    def _tell_of_rest(self) -> None:
+        opened_at = self._state.breaker.opened_at
+        left = self._parts.config.breaker_cooldown_seconds
+        if opened_at is not None:
+            left -= self._now - opened_at
+        self.notes.tell(
+            "overflow-rests",
+            f"Overflow rests after {LIMIT} failures in a row, for {math.ceil(left)} seconds yet "
+            "(`breaker_cooldown_seconds`); until then history leaves only where it does not fit "
+            "the window. `request_new_context()` tries at once.",
+        )
 
     def _may_try(self) -> bool:
         cooldown = self._parts.config.breaker_cooldown_seconds
@@ -302,14 +318,9 @@ class OverflowPass:
         return mended(result, input, self.notes)
 
     async def _asked(self, input: OverflowInput) -> OverflowResult:
-        """The strategy's answer. What it raises says whose it is, and fails the compile."""
-        name = self._strategy.name
-        try:
-            answer = await abilities.ask(self._strategy, input)
-        except Exception as error:
-            error.add_note(f"raised by the overflow strategy {name!r}")
-            raise
-        return read_answer(answer, input, name)
+        """The strategy's answer. Raising is a failure, and history is unchanged."""
+        answer = await abilities.attempt(self._strategy, input, self._parts.runner)
+        return read_answer(answer, input, self._strategy.name)
 
     async def _land(self, result: OverflowResult) -> OverflowResult:
         """Open a window for a changed result: archive, render, hooks."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any, Protocol, runtime_checkable
 
 from context_chef.bridge import MaybeAwaitable, settle
+from context_chef.errors import AsyncRequiredError, CompileAborted, SettingsError, shown
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
 
 
@@ -117,6 +120,39 @@ async def ask(strategy: OverflowStrategy, input: OverflowInput) -> OverflowResul
     """What a strategy answers. An `async def` runs on in a sync call, as long as it never waits."""
     answer = strategy.apply(input)
     return await (answer if inspect.iscoroutine(answer) else settle(answer))
+
+
+async def attempt(
+    strategy: OverflowStrategy, input: OverflowInput, runner: Runner
+) -> OverflowResult:
+    """`ask`, where raising is a failure like any other: it is counted, and nothing changes.
+
+    What says that the compile is over, or is not set up rightly, is raised: cancellation, a part
+    that has to wait in a sync call, a SettingsError.
+    """
+    try:
+        return await ask(strategy, input)
+    except (AsyncRequiredError, CompileAborted, SettingsError):
+        raise
+    except Exception as error:  # a user's strategy may raise anything
+        if stopped(input.signal):
+            raise  # the reason that the caller gave for stopping
+        runner.fail("crash", crash(strategy.name, error))
+        return input.unchanged(strategy.name, "rejected")
+
+
+def crash(name: str, error: BaseException) -> str:
+    """What is said of a strategy that raised: whose it is, what it raised, and where."""
+    frames = traceback.extract_tb(error.__traceback__)
+    # The file's name alone: what is reported may be kept, and paths are nobody's business.
+    place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"the strategy {shown(name)} raised {shown(error)}{place}"
+
+
+def stopped(signal: Any) -> bool:
+    """Whether a compile's signal was given: a token that was cancelled, an event that is set."""
+    is_set = getattr(signal, "is_set", None)
+    return getattr(signal, "cancelled", False) is True or (callable(is_set) and bool(is_set()))
 
 
 def attach(strategy: OverflowStrategy, runner: Runner) -> OverflowStrategy:

@@ -15,7 +15,7 @@ from context_chef.prompts.compaction import earlier_part, read_summary
 from context_chef.selection.flatten import flatten_for_compression, for_summary
 from context_chef.selection.janitor_config import CompressionModel, CompressionOptions
 from context_chef.selection.paid import Beginning, PaidAnswers
-from context_chef.selection.strategy import Runner
+from context_chef.selection.strategy import Runner, stopped
 
 GUARD_FLOOR: Final = 2_000
 _SHORT_SUMMARY: Final = 400
@@ -208,6 +208,5 @@ async def _valid(request: SummaryRequest, summary: str, runner: Runner) -> bool:
 
 def raise_if_stopped(signal: Any) -> None:
     """Raise CompileAborted once the compile's signal was given."""
-    set_ = getattr(signal, "is_set", None)
-    if getattr(signal, "cancelled", False) is True or (callable(set_) and set_()):
+    if stopped(signal):
         raise CompileAborted("The compile was cancelled through its `signal`.")

@@ -19,8 +19,8 @@ _MOST: Final = 10**15
 _PLAUSIBLE: Final = (0.5, 2.5)
 """A report outside these shares of our count was of another request: it corrects nothing."""
 
-_DOUBT: Final = 1.5
-"""An estimate counts too much rather than too little: what it finds a little too large may fit."""
+_DOUBT: Final = 1.35
+"""An estimate counts at most so much too much: what it finds above that does not fit."""
 
 
 class Gauge:
