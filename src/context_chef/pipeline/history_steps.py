@@ -89,8 +89,8 @@ def _find_target(turn: CompileTurn) -> None:
     built_in = [name for _, name in _BUILT_IN]
     if is_wire_adapter(turn.adapter) and turn.target_name not in built_in:
         raise SettingsError(
-            f"The adapter of the target {turn.target_name!r} has `adapt(request)`, which is given "
-            "what one of the built-in targets accepts. Register it under the name of that one "
+            f"The adapter of the target {shown(turn.target_name)} has `adapt(request)`, which is "
+            "given what one of the built-in targets accepts. Register it under the name of that one "
             f"({', '.join(built_in)}), or give it `compile(messages)` alone."
         )
     if inputs.model is not None and turn.target_name in built_in:
