@@ -90,8 +90,8 @@ def _find_target(turn: CompileTurn) -> None:
     if is_wire_adapter(turn.adapter) and turn.target_name not in built_in:
         raise SettingsError(
             f"The adapter of the target {shown(turn.target_name)} has `adapt(request)`, which is "
-            "given what one of the built-in targets accepts. Register it under the name of that one "
-            f"({', '.join(built_in)}), or give it `compile(messages)` alone."
+            "given what one of the built-in targets accepts. Register it under the name of that "
+            f"one ({', '.join(built_in)}), or give it `compile(messages)` alone."
         )
     if inputs.model is not None and turn.target_name in built_in:
         made = turn.parts.made
