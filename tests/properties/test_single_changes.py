@@ -23,6 +23,16 @@ def test_the_cause_of_a_single_change_is_called_by_its_name(kind: int) -> None:
         assert not name or found.name == name, f"seed {seed}: {found}"
 
 
+@pytest.mark.parametrize("seed", [10266, 10371])
+def test_what_only_moved_is_not_blamed_for_what_moved_it(seed: int) -> None:
+    _, before, after, _ = single_change(seed)  # a handler's message joins those of the tail
+
+    found = diff(compiled(before), compiled(after)).cause
+
+    assert found is not None
+    assert (found.kind, found.name) == ("handler", "add_reminder")
+
+
 @pytest.mark.parametrize("seed", range(0, 60, 7))
 def test_the_same_compile_twice_has_no_difference(seed: int) -> None:
     _, before, _, _ = single_change(seed)

@@ -151,7 +151,15 @@ def cause_of(before: Sequence[Part], after: Sequence[Part], names: Names) -> Cau
         return named(now, "added")
     if now.words not in names.words_before:
         return named(now, "added")
-    return named(now, "moved")
+    return _what_moved_it(before, after, names) or named(now, "moved")
+
+
+def _what_moved_it(before: Sequence[Part], after: Sequence[Part], names: Names) -> Cause | None:
+    """What came or went further on, when what stands here only has another place for it."""
+    come = [named(part, "added") for part in after if part.span.source not in names.before]
+    went = [named(part, "removed") for part in before if part.span.source not in names.after]
+    ranked = [cause for cause in (*come, *went) if cause.kind in _FIRST]
+    return min(ranked, key=lambda cause: _FIRST.index(cause.kind), default=None)
 
 
 class Names(NamedTuple):
