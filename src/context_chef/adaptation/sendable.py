@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import is_
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import msgspec
@@ -37,6 +36,7 @@ from context_chef.ir.repair import (
     ensure_valid_history,
     pair_results,
 )
+from context_chef.ir.running import same_start
 
 __all__ = [
     "Mender",
@@ -183,7 +183,7 @@ class _Kept:
         self._ledger = Ledger()
 
     def mend(self, messages: list[Message]) -> Sendable:
-        self._forget(_common(self._messages, messages))
+        self._forget(same_start(self._messages, messages))
         self._messages = messages
         start = self._settled[-1].end if self._settled else 0
         last = start
@@ -254,22 +254,6 @@ class _Kept:
 def _place(repair: Repair) -> int:
     """The number of the message that a repair is about."""
     return int(repair.where.removeprefix("messages[").removesuffix("]"))
-
-
-def _common(before: list[Message], now: list[Message]) -> int:
-    """How many messages at the beginning are the same objects."""
-    most = min(len(before), len(now))
-    low = 0
-    step = 512
-    while low < most:
-        high = min(low + step, most)
-        if all(map(is_, before[low:high], now[low:high])):
-            low = high
-            continue
-        while before[low] is now[low]:
-            low += 1
-        return low
-    return most
 
 
 def _pair(placed: list[Placed], mending: Mending) -> list[Placed]:
