@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, cast
 import msgspec
 
 from context_chef.costs.prompt import Prompt, PromptBlock
-from context_chef.explaining.pieces import Piece
+from context_chef.explaining.pieces import Piece, text_of
 from context_chef.ir.blocks import Block, Media, Opaque, PlainText, Text, Thinking, ToolCall
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
@@ -37,7 +37,7 @@ class Marks:
     """The marks of one tracing."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        held = "".join(_words(block) for message in messages for block in message.content)
+        held = "".join(text_of(block) for message in messages for block in message.content)
         self._open = next((one for one in _OPENINGS if one not in held), _OPENINGS[0])
         self._pattern = re.compile(f"{self._open}(\\d+){_CLOSE}")
 
@@ -112,20 +112,6 @@ def _with_mark(block: Block, mark: str) -> Block:
             return msgspec.structs.replace(block, value={**fields, "_mark": mark})
         case _:
             return block
-
-
-def _words(block: Block) -> str:
-    match block:
-        case Text(text=text) | Thinking(text=text):
-            return text
-        case ToolCall(arguments=arguments):
-            return arguments
-        case Media(source=PlainText(text=text)):
-            return text
-        case Opaque(value=value):
-            return str(thaw(value))
-        case _:
-            return ""
 
 
 def traced(
