@@ -193,8 +193,7 @@ class BlockWriter:
             if block.cache is not None:
                 mark_last(out, block.cache, where, self._notes)
             return
-        generated = block.source and not block.apart and isinstance(before, Text) and before.source
-        if generated and out and out[-1].keys() == {"type", "text"}:
+        if goes_with(block, before) and out and out[-1].keys() == {"type", "text"}:
             wire = out[-1]
             wire["text"] = f"{wire['text']}\n\n{block.text}"
         else:
@@ -280,6 +279,16 @@ def _placed(message: Message, where: str) -> list[tuple[str, Block]]:
 def _compaction_first(placed: list[tuple[str, Block]]) -> Iterable[tuple[str, Block]]:
     """A compaction block is read only at the start of an answer."""
     return sorted(placed, key=lambda item: not is_compaction(item[1]))
+
+
+def goes_with(block: Block, before: Block | None) -> bool:
+    """Whether a generated text stands in one wire block with the one before it in its message."""
+    return (
+        isinstance(block, Text)
+        and isinstance(before, Text)
+        and bool(block.source and before.source)
+        and not (block.apart or before.cache or before.native.get("anthropic"))
+    )
 
 
 def is_compaction(block: Block) -> bool:

@@ -131,6 +131,27 @@ def _as_json_schema(body: Body, path: Path, profile: ModelProfile | None) -> Non
             return
 
 
+def _into_list(body: Body, path: Path, profile: ModelProfile | None) -> None:
+    """Tools that come inside the conversation are there from the start."""
+    given: Any = _at(body, path)
+    _leave_out(body, path)
+    row = cast("Body", given) if isinstance(given, dict) else {}
+    change: Any = row.get("tool")
+    added: Any = row.get("tools")
+    if isinstance(change, dict) and row.get("type") == "tool_addition":
+        added = [cast("Body", change).get("definition")]
+    tools: Any = body.setdefault("tools", [])
+    if not isinstance(tools, list):
+        return
+    listed = cast("list[Any]", tools)
+    names = {each.get("name") for each in listed if isinstance(each, dict)}
+    for tool in cast("list[Any]", added) if isinstance(added, list) else ():
+        if isinstance(tool, dict) and (entry := cast("Body", tool)).get("name") not in names:
+            listed.append(entry)
+    if not listed:
+        del body["tools"]
+
+
 def _no_allowed_names(body: Body, path: Path, profile: ModelProfile | None) -> None:
     config: Any = _at(body, ["toolConfig", "functionCallingConfig"])
     if isinstance(config, dict):
@@ -168,6 +189,8 @@ _FIXES: Final[Mapping[str, Fix]] = {
     "anthropic/defer-search-tool": _leave_out,
     "anthropic/tool-reference-unknown": _leave_out,
     "anthropic/mcp-pairing": _leave_out,
+    "anthropic/tool-changes-model": _into_list,
+    "openai-responses/tool-changes-model": _into_list,
     "anthropic/max-tokens": _most_tokens,
     "anthropic/sampling": _leave_out,
     "anthropic/thinking-type": _without("thinking"),

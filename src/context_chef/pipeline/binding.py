@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from context_chef.adaptation.anthropic_blocks import goes_with
 from context_chef.ir.blocks import Block, RedactedThinking, Thinking
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import EMPTY
@@ -258,9 +259,13 @@ class _Digest:
         if role != self.role:
             self.value = _hashed(f"{self.value}{role}".encode())
             self.role = role
+        before: Block | None = None
         for block in message.content:
             told = msgspec.json.encode(_told(message, block))
+            if goes_with(block, before):
+                told += b"+"  # one block on the wire, as long as both are in one message
             self.value = _hashed(self.value.encode() + told)
+            before = block
 
 
 def _told(message: Message, block: Block) -> Any:

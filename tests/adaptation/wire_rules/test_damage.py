@@ -23,12 +23,14 @@ _OURS_ALONE = {
     "openai/strict-schema",  # `required` lists what is no property
     "openai-responses/strict-schema",
     "openai-responses/output-orphan",  # an output ahead of the client's own tool search call
+    "openai-responses/tool-search-model",
     "openai-responses/shape",  # `type: null` on a message that has an id
     "anthropic/strict-schema",  # in the older `output_format` too
     "anthropic/shape",  # likewise
     "anthropic/prefill-unsupported",
     "anthropic/max-tokens",  # models under a router's spelling are known to us
     "anthropic/system-role-model",
+    "anthropic/tool-search-model",  # by the model lists of the documentation
     "anthropic/tool-reference-unknown",  # in the results of the server's own search
     "gemini/inline-data",  # in the parts of a function response
     "gemini/schema",  # a property whose schema is null is no property

@@ -29,7 +29,7 @@ NAMES = {
         defer-cache-control defer-search-tool tool-reference-unknown mcp-pairing thinking-type
         thinking-budget thinking-first thinking-signature thinking-last effort preserved-thinking
         max-tokens sampling context-edits compaction-combined compaction-block beta-missing
-        cache-breakpoints cache-ttl-order""",
+        cache-breakpoints cache-ttl-order tool-search-model tool-changes-model""",
     "openai": """shape messages-empty tool-reply-missing tool-reply-orphan tool-reply-duplicate
         tool-call-id content-null empty-array tools-limit tool-name function-schema strict-schema
         tool-choice role-model name-field image-url file-part audio-model search-model
@@ -39,7 +39,7 @@ NAMES = {
         item-id-duplicate reasoning-follower reasoning-dropped not-stored content-type
         content-source tool-name tools-limit function-schema strict-schema format-name json-mode
         tool-choice tool-search state-conflict range reasoning-params reasoning-model
-        cache-options""",
+        cache-options tool-search-model tool-changes-model""",
     "gemini": """shape contents-empty role parts-empty part-data part-role call-turn response-turn
         response-count response-match response-alone model-tail thought-signature function-name
         function-duplicate schema schema-exclusive tool-config tool-combination cached-content

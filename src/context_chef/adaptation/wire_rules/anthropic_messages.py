@@ -190,8 +190,9 @@ def system_role_model(request: Request) -> Iterator[Finding]:
     profile = request.profile
     if profile is None or profile.inline_system:
         return
-    for path, role, _ in messages_of(request):
-        if role == SYSTEM:
+    for path, role, blocks in messages_of(request):
+        # A message of nothing but changes of tools has a rule of its own.
+        if role == SYSTEM and not (blocks and all(at.kind in _IN_SYSTEM[1:] for at in blocks)):
             disputed = profile.how_sure("inline_system") == "C"
             yield Finding(
                 path,

@@ -24,6 +24,7 @@ from context_chef.adaptation.wire_rules.rule import (
 )
 from context_chef.adaptation.wire_rules.sequence import SEQUENCE_RULES
 from context_chef.adaptation.wire_rules.shape_rules import SHAPE_RULES, SHAPES
+from context_chef.adaptation.wire_rules.tool_abilities import ABILITY_RULES
 from context_chef.errors import SettingsError, nearest, shown
 
 RULES: Mapping[Target, tuple[WireRule, ...]] = {
@@ -31,9 +32,15 @@ RULES: Mapping[Target, tuple[WireRule, ...]] = {
     "openai-responses": (
         SHAPE_RULES["openai-responses"],
         *OPENAI_RESPONSES_RULES,
+        *ABILITY_RULES["openai-responses"],
         *SEQUENCE_RULES["openai-responses"],
     ),
-    "anthropic": (SHAPE_RULES["anthropic"], *ANTHROPIC_RULES, *SEQUENCE_RULES["anthropic"]),
+    "anthropic": (
+        SHAPE_RULES["anthropic"],
+        *ANTHROPIC_RULES,
+        *ABILITY_RULES["anthropic"],
+        *SEQUENCE_RULES["anthropic"],
+    ),
     "gemini": (SHAPE_RULES["gemini"], *GEMINI_RULES),
 }
 """Every rule of each target, its shape first, those over turns last."""

@@ -437,8 +437,8 @@ def tool_choice(request: Request) -> Iterator[Finding]:
     source="recording; SDK",
     sureness="B",
     repair="The tools are offered at once.",
-    passing=_asking(tools=[_tool(defer_loading=True), {"type": "tool_search"}]),
-    failing=_asking(tools=[_tool(defer_loading=True)]),
+    passing=_asking(tools=[_tool(defer_loading=True), {"type": "tool_search"}], model="gpt-5.4"),
+    failing=_asking(tools=[_tool(defer_loading=True)], model="gpt-5.4"),
 )
 def tool_search(request: Request) -> Iterator[Finding]:
     tools = [as_map(tool) for tool in request.list_of("tools")]
