@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_chef import ContextChef, InMemoryBackend, Message, Text, Thinking, ToolCall
+from context_chef.testing import check_sequence
 
 TARGETS = [
     ("openai", "gpt-4o"),
@@ -158,6 +159,28 @@ def test_thinking_that_no_longer_fits_is_dropped_and_reported() -> None:
 
     assert [block["type"] for block in payload["messages"][1]["content"]] == ["text"]
     assert [r.rule for r in payload.report.repairs] == ["anthropic/preserved-thinking"]
+
+
+def test_what_was_sent_as_one_block_and_now_goes_as_two_is_another_past() -> None:
+    """Generated texts of one message are one block; a handler that parts them sends two."""
+    chef = ContextChef(default_target="anthropic", model="claude-opus-5-5")
+
+    def split(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        return tuple(each.replace(content=(block,)) for each in messages for block in each.content)
+
+    chef.use("after-assemble", split)
+    chef.append(Message.user("q")).set_dynamic_state(None, {"n": 1})
+    first = chef.compile_sync()
+    thought = Thinking(text="hm", signature="sig", origin="anthropic")
+    chef.append(Message.assistant([thought, Text(text="a")])).append(Message.user("next"))
+
+    second = chef.compile_sync()
+
+    assert len(first["messages"][0]["content"]) < len(second["messages"][0]["content"])
+    assert [block["type"] for block in second["messages"][1]["content"]] == ["text"]
+    assert [r.rule for r in second.report.repairs] == ["anthropic/preserved-thinking"]
+    requests = [{"model": "claude-opus-5-5", "max_tokens": 9, **each} for each in (first, second)]
+    assert check_sequence("anthropic", requests) == []
 
 
 def test_on_a_model_that_allows_it_the_tail_is_replaced() -> None:

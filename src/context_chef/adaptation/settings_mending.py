@@ -136,20 +136,16 @@ def _into_list(body: Body, path: Path, profile: ModelProfile | None) -> None:
     given: Any = _at(body, path)
     _leave_out(body, path)
     row = cast("Body", given) if isinstance(given, dict) else {}
-    change: Any = row.get("tool")
     added: Any = row.get("tools")
-    if isinstance(change, dict) and row.get("type") == "tool_addition":
-        added = [cast("Body", change).get("definition")]
-    tools: Any = body.setdefault("tools", [])
-    if not isinstance(tools, list):
+    if row.get("type") == "tool_addition":
+        added = [_at(row, ["tool", "definition"])]
+    listed: Any = body.get("tools") or []
+    if not isinstance(listed, list) or not isinstance(added, list):
         return
-    listed = cast("list[Any]", tools)
-    names = {each.get("name") for each in listed if isinstance(each, dict)}
-    for tool in cast("list[Any]", added) if isinstance(added, list) else ():
-        if isinstance(tool, dict) and (entry := cast("Body", tool)).get("name") not in names:
-            listed.append(entry)
-    if not listed:
-        del body["tools"]
+    tools, more = cast("list[Any]", listed), cast("list[Any]", added)
+    names = {_at(tool, ["name"]) for tool in tools}
+    if new := [tool for tool in more if tool and _at(tool, ["name"]) not in names]:
+        body["tools"] = [*tools, *new]
 
 
 def _no_allowed_names(body: Body, path: Path, profile: ModelProfile | None) -> None:
