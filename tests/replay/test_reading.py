@@ -214,8 +214,64 @@ def test_a_claude_code_log_follows_the_last_branch_past_a_compaction(tmp_path: P
     assert [message.text for message in sessions[0].messages] == [
         "Begin better", "Right way", "And now?", "Now this",
     ]  # fmt: skip
-    assert "compacted its conversation 1 times" in sessions[0].notes[0]
+    assert "compacted its conversation once" in sessions[0].notes[0]
     assert [message.text for message in sessions[1].messages] == ["Look around", "I see"]
+
+
+def _long_log() -> list[dict[str, Any]]:
+    return claude_code(
+        said("user", "Begin"),
+        said("assistant", use("t1"), id="m1"),
+        said("user", result("t1", "one")),
+        said("assistant", "Half way", id="m2"),
+        said("user", "Go on"),
+        said("assistant", use("t2"), id="m3"),
+        said("user", result("t2", "two")),
+        said("assistant", "Done", id="m4"),
+    )
+
+
+@pytest.mark.parametrize("agent", [None, "a1"])
+def test_what_stands_before_a_lost_line_of_an_agents_log_is_not_lost_with_it(
+    tmp_path: Path, agent: str | None
+) -> None:
+    """A crash tears a line, and the agent goes on behind it: its log is a tree with a gap."""
+    rows = _long_log()
+    if agent:
+        rows = [{**row, "isSidechain": True, "agentId": agent} for row in rows]
+    lines = [json.dumps(row) for row in rows]
+    lines[3] = lines[3][:90] + lines[4]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(lines[:4] + lines[5:]) + "\n", "utf-8")
+
+    [session], _ = read_all([path])
+
+    assert _roles(session) == "uatata"
+    assert session.notes == (
+        "line 4 is no JSON and was left out",
+        "the entry that line 5 goes on from is not in the file; the one in front of it is taken "
+        "instead",
+    )
+
+
+def test_what_a_claude_code_log_repeats_is_read_once(tmp_path: Path) -> None:
+    """A session that is taken up again repeats entries, under the same names or under new ones."""
+    rows = _long_log()
+    copied = [{**row, "uuid": f"c{row['uuid']}",
+               "parentUuid": row["parentUuid"] and f"c{row['parentUuid']}"}
+              for row in rows]  # fmt: skip
+    path = write_lines(tmp_path / "log.jsonl", [each for row in rows for each in (row, row)])
+    again = write_lines(tmp_path / "again.jsonl", [*rows, *copied])
+
+    assert _roles(read_session(path)) == _roles(read_session(again)) == "uatauata"
+    assert len(read_session(again).messages[1].tool_calls) == 1
+
+
+def test_content_that_is_neither_text_nor_a_list_is_named_with_its_line(tmp_path: Path) -> None:
+    rows = claude_code(said("user", "Begin"), {"type": "user", "message": {"content": 5}})
+
+    with pytest.raises(RecordingError, match=r"line 2: `content` has to be .* not 5"):
+        read_session(write_lines(tmp_path / "log.jsonl", rows))
 
 
 def _pi(number: int, role: str, *content: Any, **more: Any) -> dict[str, Any]:
@@ -251,6 +307,39 @@ def test_a_pi_log_keeps_what_reached_the_model(tmp_path: Path) -> None:
     assert session.requests[1].usage is not None
     assert session.requests[1].usage.input == 60
     assert "compacted" in session.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("api", "provider", "target"),
+    [
+        ("openai-codex-responses", "openai-codex", "openai-responses"),
+        ("openai-completions", "groq", "openai"),
+        ("google-vertex", "google", "gemini"),
+        ("bedrock-converse-stream", "amazon-bedrock", "anthropic"),
+        (None, "anthropic", "anthropic"),
+    ],
+)
+def test_a_pi_log_is_for_the_provider_that_was_asked(
+    tmp_path: Path, api: str | None, provider: str, target: str
+) -> None:
+    rows = _pi_rows()
+    for message in (row["message"] for row in rows if "message" in row):
+        if message["role"] == "assistant":
+            message |= {"api": api, "provider": provider}
+    rows[3]["message"]["content"][1]["id"] = rows[4]["message"]["toolCallId"] = "t1|fc_9"
+
+    session = read_session(write_lines(tmp_path / "log.jsonl", rows))
+
+    assert session.target == target
+    assert [call.id for call in session.messages[1].tool_calls] == ["t1"]
+    assert session.messages[2].tool_call_id == "t1"
+
+
+def test_a_pi_log_that_ends_with_a_question_says_when_it_was_asked(tmp_path: Path) -> None:
+    session = read_session(write_lines(tmp_path / "log.jsonl", [*_pi_rows(), _pi(9, "user", "?")]))
+
+    assert session.timed
+    assert session.requests[-1].at == 9
 
 
 def test_a_pi_log_with_a_tree_follows_its_last_branch(tmp_path: Path) -> None:

@@ -201,6 +201,21 @@ def test_a_session_is_played_for_any_provider(
     assert run.totals.cost > 0
 
 
+def test_a_model_that_stands_in_for_the_recorded_one_is_said(tmp_path: Path) -> None:
+    """Prices, window and cache rules are those of a model: nobody has to guess of which."""
+    body = {**chat(1), "model": "llama-x"}
+    read = read_session(write(tmp_path / "s.json", body))
+
+    def notes(**named: Any) -> tuple[str, ...]:
+        return replay(read, [configuration("reset", window=4_000, **named)]).sessions[0].notes
+
+    assert notes() == (
+        "'llama-x' is not known as a model of openai: 'gpt-4.1' stands in for it, unless `model` "
+        "names another",
+    )
+    assert notes(model="gpt-5.1") == ()
+
+
 def test_a_window_may_be_a_share_of_the_session(session: RecordedSession) -> None:
     run = replay(session, [configuration("reset", window="50%")]).sessions[0].runs[0]
     whole = replay(session, ["everything"]).sessions[0].runs[0].totals.peak

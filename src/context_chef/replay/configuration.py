@@ -69,9 +69,8 @@ class ReplayConfiguration:
 
     def for_session(self, session: RecordedSession) -> ConfigurationInfo:
         """The same for one session, with everything decided."""
-        target = self.target or str(self.settings.get("default_target") or session.target)
-        named = self.model or self.settings.get("model")
-        model = named or _known(session.model, target) or MODELS[target]
+        target = self._target(session)
+        model = self._named() or _known(session.model, target) or MODELS[target]
         settings = dict(self.settings)
         settings.pop("default_target", None)
         settings.pop("model", None)
@@ -95,6 +94,24 @@ class ReplayConfiguration:
             strategy=describe(_section(self.settings, "overflow").get("strategy"), self.settings),
             settings=settings,
         )
+
+    def stand_in(self, session: RecordedSession) -> str | None:
+        """What to say when neither the session nor the configuration tells the model."""
+        target = self._target(session)
+        if self._named() or _known(session.model, target):
+            return None
+        why = (
+            "the recording names no model"
+            if session.model is None
+            else f"{shown(session.model)} is not known as a model of {target}"
+        )
+        return f"{why}: {shown(MODELS[target])} stands in for it, unless `model` names another"
+
+    def _target(self, session: RecordedSession) -> str:
+        return self.target or str(self.settings.get("default_target") or session.target)
+
+    def _named(self) -> Any:
+        return self.model or self.settings.get("model")
 
     def _tokens(
         self, session: RecordedSession, settings: Mapping[str, Any], model: str, target: str

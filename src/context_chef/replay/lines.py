@@ -23,6 +23,8 @@ class Loaded(NamedTuple):
     lines: bool
     """Whether it was JSON Lines."""
     notes: tuple[str, ...] = ()
+    broken: tuple[tuple[int, str], ...] = ()
+    """Lines in the middle that are no JSON, and why: for the reader of a format to judge."""
 
 
 class RecordingError(InputError):
@@ -104,6 +106,7 @@ def _lines(data: bytes, where: str) -> Loaded:
     values: list[Any] = []
     numbers: list[int] = []
     notes: list[str] = []
+    broken: list[tuple[int, str]] = []
     for place, (at, row) in enumerate(rows):
         try:
             value = _decoded(row)
@@ -111,10 +114,13 @@ def _lines(data: bytes, where: str) -> Loaded:
             if place == len(rows) - 1 and not data.endswith(b"\n"):
                 notes.append(f"the last line ({at}) is torn and was left out")
                 break
-            raise RecordingError(where, f"this is no JSON: {error}.", line=at) from error
+            broken.append((at, str(error)))
+            continue
         if not isinstance(value, dict):
             kind = type(value).__name__
             raise RecordingError(where, f"a line holds an object, not a {kind}.", line=at)
         values.append(cast(Any, value))
         numbers.append(at)
-    return Loaded(tuple(values), tuple(numbers), lines=True, notes=tuple(notes))
+    return Loaded(
+        tuple(values), tuple(numbers), lines=True, notes=tuple(notes), broken=tuple(broken)
+    )

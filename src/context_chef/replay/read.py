@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple, cast
 
 from context_chef.errors import SettingsError, nearest, shown
 from context_chef.replay.lines import Loaded, RecordingError, load
-from context_chef.replay.read_agents import is_claude_code, is_pi, read_claude_code, read_pi
 from context_chef.replay.read_bodies import is_body, read_bodies
+from context_chef.replay.read_claude_code import is_claude_code, read_claude_code
+from context_chef.replay.read_pi import is_pi, read_pi
 from context_chef.replay.read_recorded import is_recorded, read_recorded
 from context_chef.replay.session import RecordedSession
 
@@ -21,6 +22,8 @@ _ALIASES: Final = {
     "responses": "openai-responses", "openai_responses": "openai-responses", "chat": "openai",
     "claude": "anthropic", "google": "gemini", "claude_code": "claude-code",
 }  # fmt: skip
+_TREES: Final = ("claude-code", "pi")
+"""Logs of agents, which a crash tears and a later run goes on with: what else is there holds."""
 _ENDINGS: Final = (".json", ".jsonl", ".ndjson")
 
 
@@ -93,6 +96,9 @@ def _format(format: str) -> str:
 def _read(loaded: Loaded, name: str, wanted: str, where: str) -> list[RecordedSession]:
     try:
         found = _told(loaded, where) if wanted == "auto" else wanted
+        if loaded.broken and found not in _TREES:
+            line, reason = loaded.broken[0]
+            raise RecordingError(where, f"this is no JSON: {reason}.", line=line)
         match found:
             case "recording":
                 return read_recorded(loaded, name)

@@ -156,7 +156,9 @@ def play_all(
         counter=_counter_said(configurations),
         pauses=_pauses(sessions, chosen),
         sessions=tuple(
-            _session_replay(session, played[at * len(configurations) :][: len(configurations)])
+            _session_replay(
+                session, played[at * len(configurations) :][: len(configurations)], configurations
+            )
             for at, session in enumerate(sessions)
         ),
     )
@@ -299,13 +301,18 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _session_replay(session: RecordedSession, played: Sequence[_Played]) -> SessionReplay:
+def _session_replay(
+    session: RecordedSession,
+    played: Sequence[_Played],
+    configurations: Sequence[ReplayConfiguration],
+) -> SessionReplay:
     """The runs of one session, their spans in one table."""
     texts: dict[SpanText, int] = {}
     runs: list[Run] = []
     for run, rows in played:
         places = [texts.setdefault(row, len(texts)) for row in rows]
         runs.append(_moved(run, places))
+    stand_ins = dict.fromkeys(note for one in configurations if (note := one.stand_in(session)))
     usage = [request.usage for request in session.requests if request.usage is not None]
     recorded = RecordedUsage(
         prompt=sum(each.input for each in usage),
@@ -323,7 +330,7 @@ def _session_replay(session: RecordedSession, played: Sequence[_Played]) -> Sess
         recorded_requests=len(usage),
         texts=tuple(texts),
         runs=tuple(runs),
-        notes=session.notes,
+        notes=(*session.notes, *stand_ins),
     )
 
 
