@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from context_chef.adaptation.blanks import says_nothing, says_something
@@ -11,6 +13,8 @@ from context_chef.ir.blocks import Block, Text, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.repair import CONVERSATION_CONTINUES, Placed, without_reasoning
 from context_chef.prompts.repair import PLEASE_CONTINUE
+
+NOTHING_SAID: Final = "there is no message at all; give at least one of the user's"
 
 
 def open_conversation(placed: list[Placed], mending: Mending) -> list[Placed]:
@@ -35,7 +39,7 @@ def _opened_at_all(placed: list[Placed], mending: Mending) -> list[Placed]:
     if mending.stateful or (mending.target == "openai" and mending.any_output(placed)):
         return placed
     if not mending.any_input:
-        mending.faults.append("there is no message at all; give at least one of the user's")
+        mending.faults.append(NOTHING_SAID)
         return placed
     at = placed[-1].at if placed else 0
     mending.repair(_EMPTY[mending.target], at, "there was no conversation: a user message opens it")

@@ -20,6 +20,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.payload import CompileMeta, Payload
 from context_chef.pipeline import explained, finished, reporting
 from context_chef.pipeline.foreign_hands import hold_to_json
+from context_chef.pipeline.preflight import check_written
 from context_chef.pipeline.sent_session import bound, hold_to_what_was_sent
 from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
 from context_chef.pipeline.turn import CompileTurn
@@ -122,6 +123,7 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
     )
     turn.request = request
     adapted = await settle(adapter.adapt(request))
+    check_written(turn, adapted)
     if turn.server_managed:
         fields, asked = server_request(
             turn.parts.janitor.strategy, turn.target_name, compacting=turn.compacting

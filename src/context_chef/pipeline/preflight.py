@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import cast, get_args
 
-from context_chef.adaptation.adapter import is_wire_adapter
-from context_chef.adaptation.tools import convert_tools
+from context_chef.adaptation.adapter import Adapted, is_wire_adapter
+from context_chef.adaptation.tools import OPENAI_TOOL_LIMIT, convert_tools
+from context_chef.adaptation.turns_order import NOTHING_SAID
+from context_chef.adaptation.wire_rules import anthropic_messages
 from context_chef.errors import UnsendableError
 from context_chef.ir.blocks import Provider
 from context_chef.pipeline.turn import CompileTurn
-
-_MOST_TOOLS: Final = 128
-"""What both OpenAI formats take (zed-industries/zed#32946, openai/openai-dotnet#317)."""
+from context_chef.slots import after_assemble, before_adapt, before_assemble
 
 
 def check_sendable(turn: CompileTurn) -> None:
     """Raise UnsendableError with every fault when no request can be made of the inputs.
 
     Most of what is wrong with a conversation is mended later on. This is about the rest, as far as
-    it can be told before the conversation is shortened.
+    it can be told before the conversation is shortened and anybody else has had a say.
     """
-    if turn.target_name not in ("openai", "openai-responses"):
+    if turn.target_name not in get_args(Provider) or not is_wire_adapter(turn.adapter):
         return
-    if is_wire_adapter(turn.adapter) and (faults := _tool_faults(turn)):
+    faults = [NOTHING_SAID] if _says_nothing(turn) else []
+    if turn.target_name in ("openai", "openai-responses"):
+        faults += _tool_faults(turn)
+    if faults:
         raise UnsendableError(turn.target_name, faults)
+
+
+def check_written(turn: CompileTurn, adapted: Adapted) -> None:
+    """Raise UnsendableError for what shows only once the conversation is written down."""
+    if turn.target_name != "anthropic":
+        return
+    count, most = len(adapted.body["messages"]), anthropic_messages.MOST_MESSAGES
+    if count > most:
+        raise UnsendableError(
+            turn.target_name,
+            [
+                f"there are {count:,} messages, and the provider takes {most:,}. Give the chef a "
+                "`janitor` with a `context_window`, so that it shortens the conversation"
+            ],
+        )
+
+
+def _says_nothing(turn: CompileTurn) -> bool:
+    """Whether there is no message, and nothing that could bring one."""
+    state, parts = turn.state, turn.parts
+    said = (
+        state.transcript.window
+        or state.system_prompt
+        or state.announcements
+        or state.skill
+        or state.guardrails
+        or state.dynamic_state.xml
+        or state.sent_tails
+        or turn.standing
+        or turn.tool_changes
+        or parts.memory
+    )
+    return not said and not any(
+        parts.slots.handlers(slot) for slot in (before_assemble, after_assemble, before_adapt)
+    )
 
 
 def _tool_faults(turn: CompileTurn) -> list[str]:
@@ -31,11 +69,12 @@ def _tool_faults(turn: CompileTurn) -> list[str]:
     # What takes no system prompt takes no tools anywhere.
     never = profile is not None and profile.chat_tools == "never" and profile.leading_system
     refused = turn.target_name == "openai" and never
-    if not tools or not (refused or len(tools) > _MOST_TOOLS):
+    # A search tool may come on top.
+    if not tools or not (refused or len(tools) >= OPENAI_TOOL_LIMIT):
         return []
     target = cast(Provider, turn.target_name)
-    wire: list[dict[str, Any]] = convert_tools(tools, target=target, profile=profile).wire
-    functions = [tool for tool in wire if tool.get("type") == "function"]
+    converted = convert_tools(tools, target=target, profile=profile)
+    functions = [tool for tool in converted.wire if tool.get("type") == "function"]
     faults: list[str] = []
     if refused and profile is not None and functions:
         names = [tool.get("function", {}).get("name", "") for tool in functions]
@@ -48,10 +87,12 @@ def _tool_faults(turn: CompileTurn) -> list[str]:
             "gateway takes them all the same, say so with "
             f'`profiles={{"{profile.name}": {{"chat_tools": "always"}}}}`'
         )
-    if len(wire) > _MOST_TOOLS:
+    # A list that is too long is cut where nobody can be asked. Here somebody can.
+    cut = sum(repair.rule == f"{target}/tools-limit" for repair in converted.repairs)
+    if cut:
         faults.append(
-            f"there are {len(wire)} tools, and the provider takes {_MOST_TOOLS}. Prune them with "
-            "`chef.get_pruner()`, or group them with `register_namespaces`, which shows each group "
-            "as one tool"
+            f"there are {len(converted.wire) + cut} tools, and the provider takes "
+            f"{OPENAI_TOOL_LIMIT}. Prune them with `chef.get_pruner()`, or group them with "
+            "`register_namespaces`, which shows each group as one tool"
         )
     return faults

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_chef import ContextChef
+from context_chef import ContextChef, UnsendableError
 from context_chef.adaptation.wire_rules import WireRule, all_rules, check_payload
 
 SINGLE = [rule for rule in all_rules() if not rule.over_turns]
@@ -58,11 +58,11 @@ def test_what_is_beyond_repair_is_named_with_its_place(rule: WireRule) -> None:
     assert f"refused:{rule.id}" in named or "not-mended" in named or rule.id in mended
 
 
-def test_too_many_messages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_messages_are_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("context_chef.adaptation.wire_rules.anthropic_messages.MOST_MESSAGES", 3)
     rows = [{"role": role, "content": "Hi"} for role in ("user", "assistant", "user", "assistant")]
-    payload = ContextChef().set_history([*rows, rows[0]]).compile_sync("anthropic")
+    chef = ContextChef().set_history([*rows, rows[0]])
 
-    assert [str(fault.rule) for fault in check_payload("anthropic", payload, partial=True)] == [
-        LARGE
-    ]
+    with pytest.raises(UnsendableError, match="5 messages, and the provider takes 3"):
+        chef.compile_sync("anthropic")
+    assert len(chef.set_history(rows[:3]).compile_sync("anthropic")["messages"]) == 3
