@@ -7,11 +7,13 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -241,9 +243,10 @@ def _in_processes(
     futures: dict[int, Future[bytes]] = {}
     others = set(multiprocessing.active_children())
     try:
-        for number in order:
-            at, one = units[number]
-            futures[number] = pool.submit(_work, at, pickled[at], one, options)
+        with _interrupts_held():
+            for number in order:
+                at, one = units[number]
+                futures[number] = pool.submit(_work, at, pickled[at], one, options)
         waiting = set(futures.values())
         while waiting:
             done, waiting = wait(waiting, timeout=_POLL_SECONDS)
@@ -265,6 +268,19 @@ def _in_processes(
     return [decoder.decode(futures[number].result()) for number in range(len(units))]
 
 
+@contextmanager
+def _interrupts_held() -> Generator[None]:
+    """Ctrl-C waits for the block to end. Processes that begin in it never hear of one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _counter: Any = None
 _held: dict[int, tuple[RecordedSession, FactBook]] = {}
 """What a worker process knows: set up by `_begin`, never in the process that asks."""
@@ -274,6 +290,13 @@ def _begin(counter: Any) -> None:
     global _counter
     _counter = counter
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends us
+    Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    """End this process when the one that asked is gone: killed, it can tell nobody to."""
+    parent.join()
+    os._exit(1)
 
 
 def _work(at: int, pickled: bytes, one: ReplayConfiguration, options: ReplayOptions) -> bytes:
