@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from context_chef.adaptation.sendable import (
+    Mender,
     drop_bound_thinking,
     make_sendable,
     thinking_mode,
@@ -20,6 +21,7 @@ from context_chef.ir.blocks import (
     Inline,
     Media,
     Opaque,
+    Provider,
     RedactedThinking,
     Text,
     Thinking,
@@ -468,3 +470,47 @@ def test_a_summary_after_words_is_no_pause() -> None:
 
     assert paused == (Q, summary)
     assert finished[-1].text == PLEASE_CONTINUE
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_behind_a_call_that_nothing_answers_only_what_is_new_is_mended(target: Provider) -> None:
+    mender = Mender()
+    first = _interrupted()
+
+    before = mender.make_sendable(first, target=target).messages
+    after = mender.make_sendable([*first, Message.user("and now?")], target=target).messages
+
+    assert all(one is other for one, other in zip(before, after, strict=False))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("identifier", ["interrupted", ""])
+def test_a_result_that_comes_late_is_moved_to_its_call_in_what_was_mended(
+    target: Provider, identifier: str
+) -> None:
+    mender = Mender()
+    asked = _interrupted()[:3]
+    mender.make_sendable(asked, target=target)
+    late = [*asked, Message.tool("here it is", tool_call_id=identifier), Message.user("so?")]
+
+    mended = mender.make_sendable(late, target=target).messages
+
+    assert mended == make_sendable(late, target=target).messages
+    assert [message.text for message in mended if message.role == "tool"] == ["here it is"]
+
+
+def _interrupted() -> list[Message]:
+    """A conversation whose first call was interrupted, and what was said since."""
+    history = [
+        Message.user("look"),
+        Message.assistant(tool_calls=[ToolCall(id="interrupted", name="look", arguments="{}")]),
+        Message.user("wait, first this"),
+    ]
+    for number in range(4):
+        call = ToolCall(id=f"call_{number}", name="look", arguments="{}")
+        history += [
+            Message.assistant(tool_calls=[call]),
+            Message.tool("found", tool_call_id=call.id),
+            Message.user("go on"),
+        ]
+    return history

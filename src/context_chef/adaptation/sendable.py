@@ -13,7 +13,7 @@ from context_chef.adaptation.mending import Facts, Ledger, Mending, Step, Thinki
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.readable_media import note_unreadable_media
 from context_chef.adaptation.server_tools import mend_server_blocks
-from context_chef.adaptation.stretches import settled_ends
+from context_chef.adaptation.stretches import Cut, OpenBefore, OpenCall, settled_ends
 from context_chef.adaptation.thinking_binding import (
     Unbound,
     check_thinking_start,
@@ -161,7 +161,8 @@ _STRETCH: Final = 256
 
 
 class _Settled(NamedTuple):
-    """A stretch to which nothing that comes later can make a difference, but for a cut above it."""
+    """A stretch to which nothing that comes later makes a difference, but for a cut above it and a
+    result that comes late."""
 
     end: int
     """How much of the messages lies before its end; likewise of the output and the repairs."""
@@ -181,20 +182,32 @@ class _Kept:
         self._out: list[Message] = []
         self._repairs: list[Repair] = []
         self._ledger = Ledger()
+        self._open = OpenBefore()
 
     def mend(self, messages: list[Message]) -> Sendable:
         self._forget(same_start(self._messages, messages))
         self._messages = messages
-        start = self._settled[-1].end if self._settled else 0
+        start, cut = self._cut()
         last = start
-        for end in settled_ends(messages, start, self.facts.target):
+        for end in cut.ends:
             last = end
             if last - start >= _STRETCH:
                 self._settle(start, last)
                 start = last
         if last > start:
             self._settle(start, last)
+        self._open.add([call for call in cut.open if call.at < last])
         return self._finish(last)
+
+    def _cut(self) -> tuple[int, Cut]:
+        """Where the settled stretches end, and how the rest can be cut."""
+        while True:
+            start = self._settled[-1].end if self._settled else 0
+            cut = settled_ends(self._messages, start, self.facts.target, self._open)
+            if not isinstance(cut, OpenCall):
+                return start, cut
+            # A result came late: what was settled without it was not.
+            self._forget(cut.at + 1)
 
     def whole(self, messages: list[Message]) -> tuple[tuple[Placed, ...], tuple[Repair, ...]]:
         """All of it in one go, with places."""
@@ -210,6 +223,7 @@ class _Kept:
         last = self._settled[-1] if self._settled else None
         del self._out[last.out if last else 0 :]
         del self._repairs[last.repairs if last else 0 :]
+        self._open.forget(last.end if last else 0)
 
     def _settle(self, start: int, end: int) -> None:
         mark = self._ledger.mark()

@@ -536,8 +536,8 @@ def flat_row(message: Message) -> dict[str, Any]:
     calls = [_flat_call(call) for call in message.tool_calls]
     if calls:
         row["tool_calls"] = calls
-    if message.tool_call_id:
-        row["tool_call_id"] = message.tool_call_id
+    if message.tool_call_id or (message.tool_call_id is not None and message.role != "tool"):
+        row["tool_call_id"] = message.tool_call_id  # that of a tool's message is "" by itself
     attachments = [_flat_media(media) for media in message.media]
     if attachments:
         row["attachments"] = attachments
