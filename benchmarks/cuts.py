@@ -16,6 +16,7 @@ is. --out writes the figures down. Exit code 1 when a request is not a good one.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -103,7 +104,8 @@ class Count:
 
 def recordings(only: str = "") -> Iterator[Recorded]:
     """Traces, then accepted, then rejected requests; what cannot be read is no conversation."""
-    for path in sorted((DATA / "traces").glob("*/*.json")):
+    traces = sorted((DATA / "traces").glob("*/*.json"))
+    for path in sorted(traces, key=lambda path: path.stat().st_size):
         if only in path.name:
             yield Recorded(path.stem, "trace", read_recording(json.loads(path.read_bytes()))[0])
     for kind in ("accepted", "rejected"):
@@ -224,6 +226,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     judge, count = Judge(options.checker), Count()
+    gc.set_threshold(200_000)  # a request is many small objects, and none of them is garbage yet
     began = said = time.monotonic()
     for recorded in recordings(options.only):
         judge_cuts(recorded, count, judge, thin=options.thin)

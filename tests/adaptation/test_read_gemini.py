@@ -350,3 +350,14 @@ def test_a_content_without_parts_is_left_out_and_noted() -> None:
 def test_what_cannot_be_read_is_refused_by_its_place(given: Any, place: str) -> None:
     with pytest.raises(InputError, match=f"^{place}: "):
         from_gemini(given)
+
+
+def test_a_part_that_does_not_say_what_it_is_keeps_its_words() -> None:
+    """As frameworks nest messages by mistake: refused when sent, and meant to be read."""
+    parts = [{"role": "system", "content": "hi"}]
+
+    read = from_gemini({"contents": [{"role": "user", "parts": parts}]})
+
+    assert "".join(message.text for message in read.history) == "hi"
+    assert [note.code for note in read.diagnostics] == ["part-untyped"] * len(parts)
+    assert [note.where for note in read.diagnostics] == ["$.contents[0].parts[0]"]

@@ -220,3 +220,17 @@ def test_a_request_without_input_leans_on_what_is_stored() -> None:
 def test_what_cannot_be_read_is_named(value: Any, path: str) -> None:
     with pytest.raises(InputError, match=path):
         from_openai_responses(value)
+
+
+def test_a_part_that_does_not_say_what_it_is_keeps_its_words() -> None:
+    """As frameworks nest messages by mistake: refused when sent, and meant to be read."""
+    parts = [{"role": "system", "content": "hi"}, {"text": "there"}]
+
+    read = from_openai_responses({"input": [{"role": "user", "content": parts}]})
+
+    assert "".join(message.text for message in read.history) == "hi\nthere"
+    assert [note.code for note in read.diagnostics] == ["part-untyped"] * len(parts)
+    assert [note.where for note in read.diagnostics] == [
+        "$.input[0].content[0]",
+        "$.input[0].content[1]",
+    ]

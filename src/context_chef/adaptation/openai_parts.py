@@ -10,6 +10,7 @@ import msgspec
 from context_chef.adaptation.openai_media import read_media
 from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Block, CacheBreakpoint, FileId, Inline, Media, Opaque, Text
+from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.frozen import EMPTY
 
 
@@ -20,6 +21,8 @@ def read_part(part: Any, path: str) -> Block:
     if not isinstance(part, Mapping):
         raise InputError(f"a part is a mapping with a `type`, not {shown(part)}.", path=path)
     part = cast(Mapping[str, Any], part)
+    if (words := words_without_type(part)) is not None:
+        return Text(text=words)
     kind = part.get("type")
     rest = {key: part[key] for key in part if key not in ("type", kind)}
     value: Any = part.get(kind) if isinstance(kind, str) else None
@@ -35,6 +38,22 @@ def read_part(part: Any, path: str) -> Block:
     elif kind == "input_audio" and isinstance(value, Mapping):
         media = _audio(cast(Mapping[str, Any], value), rest)
     return media if media is not None else Opaque(provider="openai", value=part)
+
+
+def words_without_type(part: Any) -> str | None:
+    """The words of a part that does not say what it is. OpenAI refuses such a part; the words of
+    it, or of a whole message that stands in a part's place, are meant to be read all the same."""
+    if not isinstance(part, Mapping) or isinstance(cast(Mapping[str, Any], part).get("type"), str):
+        return None
+    given = cast(Mapping[str, Any], part)
+    words = given.get("text", given.get("content"))
+    return words if isinstance(words, str) else None
+
+
+def untyped_part(path: str) -> Diagnostic:
+    """What a reader says of such a part."""
+    said = "A part has to say its `type`, and this one does not: its words were read as text."
+    return Diagnostic(code="part-untyped", where=path, message=said)
 
 
 def _image(value: Any, rest: dict[str, Any]) -> Media | None:

@@ -180,6 +180,10 @@ class _Reader:
 
     def _block(self, part: dict[str, Any], path: str, role: Role) -> Block:
         given = [field for field in DATA_FIELDS if field in part]
+        if not given and isinstance(words := part.get("content"), str):
+            said = "A part says what it holds, and this one does not: its words were read as text."
+            self.note("part-untyped", path, said)
+            return _words(words, {}, path)
         if len(given) != 1:
             if len(given) > 1:
                 said = f"A part says one thing, not {', '.join(given)}: carried as it is."

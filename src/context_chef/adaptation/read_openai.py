@@ -11,7 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from context_chef.adaptation.conversation import Conversation, plain
-from context_chef.adaptation.openai_parts import kept_inline, read_part
+from context_chef.adaptation.openai_parts import (
+    kept_inline,
+    read_part,
+    untyped_part,
+    words_without_type,
+)
 from context_chef.adaptation.read_tools import read_tools
 from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import (
@@ -207,7 +212,12 @@ class _ChatReader:
         parts = cast(list[Any], content)
         if parts:
             native["_content"] = "parts"
-        blocks = [read_part(part, f"{path}.content[{at}]") for at, part in enumerate(parts)]
+        blocks: list[Block] = []
+        for at, part in enumerate(parts):
+            where = f"{path}.content[{at}]"
+            blocks.append(read_part(part, where))
+            if words_without_type(part) is not None:
+                self.diagnostics.append(untyped_part(where))
         return [kept_inline(block) for block in blocks] if role == "tool" else blocks
 
     def _said_beside(self, native: dict[str, Any]) -> list[Block]:

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.openai_parts import untyped_part, words_without_type
 from context_chef.adaptation.read_openai import repaired, split_body, text_field
 from context_chef.adaptation.read_tools import read_tools
 from context_chef.adaptation.responses_parts import WIRE, read_item_part
@@ -235,6 +236,11 @@ class _ItemReader:
                 f"content has to be text or a list of parts, not {shown(content)}.", path=path
             )
         parts = cast(list[Any], content)
+        self.diagnostics += [
+            untyped_part(f"{path}[{at}]")
+            for at, part in enumerate(parts)
+            if words_without_type(part) is not None
+        ]
         return tuple(read_item_part(part, f"{path}[{at}]") for at, part in enumerate(parts))
 
     # Calls ---------------------------------------------------------------------------------

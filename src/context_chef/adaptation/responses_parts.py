@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.openai_media import read_media
-from context_chef.adaptation.openai_parts import cache_mark
+from context_chef.adaptation.openai_parts import cache_mark, words_without_type
 from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Block, FileId, Media, Opaque, Text, Url
 
@@ -22,6 +22,8 @@ def read_item_part(part: Any, path: str) -> Block:
     if not isinstance(part, Mapping):
         raise InputError(f"a part is a mapping with a `type`, not {shown(part)}.", path=path)
     part = cast(Mapping[str, Any], part)
+    if (words := words_without_type(part)) is not None:
+        return Text(text=words)
     kind = part.get("type")
     mark = cache_mark(part)
     if kind in ("input_text", "output_text", "text") and isinstance(part.get("text"), str):
