@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import msgspec
@@ -158,6 +158,9 @@ class Mender:
 
 _STRETCH: Final = 256
 """So many messages are mended in one go; an edit costs what comes after it, and so many more."""
+_NEAR_STRETCH: Final = 8
+"""The same for the last messages, of which some are other ones in every request."""
+_NEAR: Final = 64
 
 
 class _Settled(NamedTuple):
@@ -187,15 +190,10 @@ class _Kept:
     def mend(self, messages: list[Message]) -> Sendable:
         self._forget(same_start(self._messages, messages))
         self._messages = messages
-        start, cut = self._cut()
-        last = start
-        for end in cut.ends:
+        last, cut = self._cut()
+        for start, end in _stretches(last, cut.ends, len(messages)):
+            self._settle(start, end)
             last = end
-            if last - start >= _STRETCH:
-                self._settle(start, last)
-                start = last
-        if last > start:
-            self._settle(start, last)
         self._open.add([call for call in cut.open if call.at < last])
         return self._finish(last)
 
@@ -263,6 +261,21 @@ class _Kept:
         if mending.faults:
             raise UnsendableError(self.facts.target, mending.faults)
         return Sendable(messages, (*self._repairs, *mending.repairs))
+
+
+def _stretches(start: int, ends: Sequence[int], length: int) -> Iterator[tuple[int, int]]:
+    """The stretches from `start` on that are mended in one go."""
+    last = start
+    for end in ends:
+        if end > length - _NEAR > last > start:
+            yield start, last
+            start = last
+        last = end
+        if last - start >= (_NEAR_STRETCH if last > length - _NEAR else _STRETCH):
+            yield start, last
+            start = last
+    if last > start:
+        yield start, last
 
 
 def _place(repair: Repair) -> int:
