@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
@@ -10,12 +10,14 @@ from context_chef.adaptation.conversation import Conversation, check_written
 from context_chef.adaptation.item_writer import ItemWriter, Made, is_marked_prompt
 from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.namespaces import NAMESPACED_CALLS, homes_of, loads_tools
 from context_chef.adaptation.openai_request import model_first, request_of, sdk_split
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.responses_parts import WIRE
 from context_chef.adaptation.tools import convert_tools
 from context_chef.adaptation.wire_naming import renamed_tools
-from context_chef.ir.handed_out import handed_out
+from context_chef.ir.diagnostics import Repair
+from context_chef.ir.handed_out import handed_out, sealed
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.message_memo import Memos
 from context_chef.ir.rows import read_messages
@@ -46,6 +48,7 @@ class OpenAIResponsesAdapter:
         self._memos = Memos[Made]()
         self._lines = Lines[ItemWriter]()
         self._marked = Lines[RunningSum]()
+        self._searched = Lines[RunningSum]()
 
     def compile(
         self,
@@ -111,6 +114,8 @@ class OpenAIResponsesAdapter:
         body["input"] = written.input
         if converted.wire:
             body["tools"] = handed_out(converted.wire)
+        if mend and self._has_namespaces(request.messages, converted.wire):
+            repairs = (*repairs, *_say_namespaces(body))
         return Adapted(
             body=body,
             repairs=(*converted.repairs, *repairs),
@@ -123,14 +128,39 @@ class OpenAIResponsesAdapter:
         self._marked.put((), marked)
         return found
 
+    def _has_namespaces(self, messages: Sequence[Message], tools: Sequence[Any]) -> bool:
+        searched = self._searched.take((), lambda: RunningSum(loads_tools))
+        found = searched.total(messages) > 0
+        self._searched.put((), searched)
+        return found or any(tool.get("type") == "namespace" for tool in tools)
+
     def forget(self) -> None:
         """Let go of what was written last."""
         self._lines.clear()
         self._marked.clear()
+        self._searched.clear()
 
     def body_of(self, request: AdaptRequest, others: Mapping[str, Any] | None) -> dict[str, Any]:
         """The body of a conversation that was read, whose other keys are known."""
         return self._adapted(request, mend=False, others=others).body
+
+
+def _say_namespaces(body: dict[str, Any]) -> Iterator[Repair]:
+    """Calls of functions outside of the default namespace say where those are."""
+    rows = body["input"]
+    if isinstance(rows, str):
+        return
+    homes = homes_of(rows, body.get("tools", ()))
+    for place, row in enumerate(rows):
+        home = homes.get(row.get("name", ""))
+        if home is None or row.get("type") not in NAMESPACED_CALLS or row.get("namespace"):
+            continue
+        rows[place] = sealed({**row, "namespace": home})
+        yield Repair(
+            rule=f"{WIRE}/tool-search",
+            where=f"input[{place}]",
+            message=f"the call of {row['name']!r} now names the namespace {home!r} of its tool",
+        )
 
 
 def to_openai_responses(

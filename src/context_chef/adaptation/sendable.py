@@ -20,7 +20,12 @@ from context_chef.adaptation.thinking_binding import (
     drop_bound_thinking,
     mend_thinking,
 )
-from context_chef.adaptation.turns_order import close_conversation, open_conversation, rename_tools
+from context_chef.adaptation.turns_order import (
+    close_conversation,
+    open_conversation,
+    rename_tools,
+    split_long_rounds,
+)
 from context_chef.errors import UnsendableError
 from context_chef.given import check_choice, check_instance, check_mapping, read_list
 from context_chef.ir.blocks import Provider
@@ -316,6 +321,7 @@ _STEPS: Final[tuple[Step, ...]] = (
     _mend_thinking,
     rename_ids,
     rename_tools,
+    split_long_rounds,
     open_conversation,
 )
 

@@ -176,6 +176,59 @@ def _goes_in_front(block: Block) -> bool:
     return own is not None and own.kind == "compaction"
 
 
+# Length -------------------------------------------------------------------------------------------
+
+MOST_CALLS: Final = 128
+"""What a message of Chat Completions holds (openai/openai-dotnet#317; SDK)."""
+
+
+def split_long_rounds(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """More calls than a message holds go in several, each followed by its own results.
+
+    Expects every result right behind its call, in call order.
+    """
+    if mending.target != "openai":
+        return placed
+    out: list[Placed] = []
+    waiting: list[Placed] = []
+    """Messages with calls that did not fit, each to come once the results before it are there."""
+    room = 0
+    for entry in placed:
+        message = entry.message
+        if message.role == "tool" and waiting:
+            if room == 0:
+                out.append(waiting.pop(0))
+                room = MOST_CALLS
+            room -= 1
+        elif message.role == "assistant" and len(message.tool_calls) > MOST_CALLS:
+            many = len(message.tool_calls)
+            mending.repair(
+                "tool-calls-limit",
+                entry.at,
+                f"{many} calls go in several messages: one holds {MOST_CALLS}",
+            )
+            first, *waiting = [Placed(entry.at, part) for part in _parted(message)]
+            out.append(first)
+            room = MOST_CALLS
+            continue
+        out.append(entry)
+    return out
+
+
+def _parted(message: Message) -> list[Message]:
+    """The same message as several that hold no more calls than they may."""
+    parts: list[list[Block]] = [[]]
+    calls = 0
+    for block in message.content:
+        if isinstance(block, ToolCall):
+            if calls == MOST_CALLS:
+                parts.append([])
+                calls = 0
+            calls += 1
+        parts[-1].append(block)
+    return [message.replace(content=tuple(part)) for part in parts]
+
+
 # Names -----------------------------------------------------------------------------------------
 
 

@@ -31,8 +31,9 @@ NAMES = {
         max-tokens sampling context-edits compaction-combined compaction-block beta-missing
         cache-breakpoints cache-ttl-order tool-search-model tool-changes-model""",
     "openai": """shape messages-empty tool-reply-missing tool-reply-orphan tool-reply-duplicate
-        tool-call-id content-null empty-array tools-limit tool-name function-schema strict-schema
-        tool-choice role-model name-field image-url file-part audio-model search-model
+        tool-call-id content-null empty-array tools-limit tool-calls-limit tool-name
+        function-schema strict-schema tool-choice role-model name-field image-url file-part
+        audio-model search-model
         reasoning-params reasoning-effort reasoning-tools json-mode format-name range
         dependent-option cache-options""",
     "openai-responses": """shape input-empty call-unanswered output-orphan call-id item-id-prefix

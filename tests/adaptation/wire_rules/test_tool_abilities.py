@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_chef import ContextChef
+from context_chef import ContextChef, from_openai_responses
 from context_chef.adaptation.wire_rules import check_payload
 from context_chef.adaptation.wire_rules.rule import Target
 
@@ -103,3 +103,67 @@ def test_the_shape_refuses_a_tool_held_back_where_no_model_knows_of_it(target: T
     }[target]
 
     assert [fault.rule for fault in check_payload(target, held)] == [f"{target}/shape"]
+
+
+def _search(*loaded: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"type": "tool_search_call", "arguments": {}, "execution": "server"},
+        {"type": "tool_search_output", "tools": list(loaded), "execution": "server"},
+    ]
+
+
+_ASK = {"type": "function", "name": "ask", "parameters": _SCHEMA}
+_NAMED = {"type": "namespace", "name": "crm", "description": "Customers.", "tools": [_ASK]}
+_ROUND = [
+    {"type": "function_call", "call_id": "c1", "name": "ask", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "done"},
+]
+
+
+@pytest.mark.parametrize(
+    ("items", "tools", "home"),
+    [
+        (_search(_ASK), [{**_ASK, "defer_loading": True}], "ask"),
+        (_search(_NAMED), [], "crm"),
+        ([], [_NAMED], "crm"),
+        (_search(_ASK), [_ASK], None),
+        ([], [{**_ASK, "defer_loading": True}], None),
+    ],
+    ids=["loaded", "loaded namespace", "listed namespace", "offered at once", "never loaded"],
+)
+def test_a_call_from_outside_of_the_default_namespace_names_it(
+    items: list[Any], tools: list[Any], home: str | None
+) -> None:
+    search = [{"type": "tool_search"}]
+    body = {"model": "gpt-5.4", "input": [_HELLO, *items, *_ROUND], "tools": [*search, *tools]}
+    found = [(each.rule, each.path) for each in check_payload("openai-responses", body)]
+    place = f"input[{1 + len(items)}]"
+    assert found == ([("openai-responses/tool-search", place)] if home else [])
+
+    chef = ContextChef(default_target="openai-responses", model="gpt-5.4")
+    chef.set_history(from_openai_responses(body).messages).register_tools(body["tools"])
+    payload = chef.compile_sync()
+
+    calls = [row for row in payload["input"] if row.get("type") == "function_call"]
+    assert [row.get("namespace") for row in calls] == [home]
+    assert check_payload("openai-responses", payload, model="gpt-5.4", partial=True) == []
+    mended = {repair.rule for repair in payload.report.repairs}
+    assert ("openai-responses/tool-search" in mended) == bool(home)
+
+
+def test_more_calls_than_a_message_holds_go_in_several() -> None:
+    ids = [f"c{number}" for number in range(300)]
+    calls = [{"id": each, "function": {"name": "look", "arguments": "{}"}} for each in ids]
+    chef = ContextChef(default_target="openai", model="gpt-4o").append(_HELLO)
+    chef.append({"role": "assistant", "content": "Looking.", "tool_calls": calls})
+    chef.extend([{"role": "tool", "tool_call_id": each, "content": each} for each in ids])
+    payload = chef.compile_sync()
+
+    rows = payload["messages"]
+    assert [len(row["tool_calls"]) for row in rows if row["role"] == "assistant"] == [128, 128, 44]
+    assert [row["tool_call_id"] for row in rows if row["role"] == "tool"] == ids
+    assert [row["content"] for row in rows if row.get("content") == "Looking."] == ["Looking."]
+    assert check_payload("openai", payload, model="gpt-4o", partial=True) == []
+    assert [repair.rule for repair in payload.report.repairs] == ["openai/tool-calls-limit"]
+    whole = [row for row in chef.compile_sync("openai-responses")["input"] if "call_id" in row]
+    assert len(whole) == 600

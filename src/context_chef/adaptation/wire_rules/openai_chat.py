@@ -237,6 +237,26 @@ def tools_limit(request: Request) -> Iterator[Finding]:
         yield Finding("tools", f"{count} tools; {MOST_TOOLS} are the most")
 
 
+@_BOOK.rule(
+    "tool-calls-limit",
+    f"A message has at most {MOST_TOOLS} `tool_calls`.",
+    gist="array too long. Expected an array with maximum length 128",
+    source="zed-industries/zed#32946, openai/openai-dotnet#317; SDK",
+    sureness="B",
+    repair="The calls go in several messages, each followed by its results.",
+    passing=_asking(_HELLO, _calling("call_1"), _reply()),
+    failing=_asking(
+        _HELLO,
+        _calling(*(f"call_{i}" for i in range(MOST_TOOLS + 1))),
+        *(_reply(f"call_{i}") for i in range(MOST_TOOLS + 1)),
+    ),
+)
+def tool_calls_limit(request: Request) -> Iterator[Finding]:
+    for path, message in _messages(request):
+        if (count := len(_calls(message))) > MOST_TOOLS:
+            yield Finding(f"{path}.tool_calls", f"{count} calls; {MOST_TOOLS} are the most")
+
+
 def _functions(request: Request) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for index, tool in enumerate(request.list_of("tools")):
         tool = as_map(tool)
@@ -325,6 +345,10 @@ def tool_choice(request: Request) -> Iterator[Finding]:
         known = {as_map(as_map(tool).get(key)).get("name") for tool in tools}
         if tools and name is not None and name not in known:
             yield Finding("tool_choice", f"{name!r} is no tool of this request")
+        for allowed in map(as_map, as_list(as_map(choice.get("allowed_tools")).get("tools"))):
+            name = as_map(allowed.get(key)).get("name")
+            if tools and name is not None and name not in known:
+                yield Finding("tool_choice", f"{name!r} is no tool of this request")
 
 
 @_BOOK.rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from context_chef.adaptation.namespaces import NAMESPACED_CALLS, homes_of
 from context_chef.adaptation.wire_rules.json_access import as_list, as_map, as_text
 from context_chef.adaptation.wire_rules.openai_shared import (
     CLOSED_SCHEMA,
@@ -428,15 +429,22 @@ def tool_choice(request: Request) -> Iterator[Finding]:
         known = {function.get("name") for _, function in _functions(request)}
         if name not in known:
             yield Finding("tool_choice.name", f"{name!r} is no tool of this request")
+    elif choice.get("type") == "allowed_tools":
+        known = {function.get("name") for _, function in _functions(request)}
+        for index, tool in enumerate(map(as_map, as_list(choice.get("tools")))):
+            if tool.get("type") in ("function", "custom") and tool.get("name") not in known:
+                where = f"tool_choice.tools[{index}].name"
+                yield Finding(where, f"{tool.get('name')!r} is no tool of this request")
 
 
 @_BOOK.rule(
     "tool-search",
-    "Deferred tools need a `tool_search` tool; one that the client runs has a description.",
+    "Deferred tools need a `tool_search` tool; one that the client runs has a description. A call "
+    "of a function from a namespace, or loaded by a search, names its `namespace`.",
     gist="Missing namespace for function_call",
-    source="recording; SDK",
-    sureness="B",
-    repair="The tools are offered at once.",
+    source="recording; SDK; vercel/ai#15193, earendil-works/pi#7709, dust-tt/dust#31323",
+    sureness="A",
+    repair="A search tool is added, or the tools are offered at once; the call gets its namespace.",
     passing=_asking(tools=[_tool(defer_loading=True), {"type": "tool_search"}], model="gpt-5.4"),
     failing=_asking(tools=[_tool(defer_loading=True)], model="gpt-5.4"),
 )
@@ -449,6 +457,11 @@ def tool_search(request: Request) -> Iterator[Finding]:
         client = tool.get("type") == "tool_search" and tool.get("execution") == "client"
         if client and not tool.get("description"):
             yield Finding(f"tools[{index}]", "a search that the client runs has a description")
+    homes = homes_of(request.list_of("input"), tools)
+    for path, item in _items(request) if homes else ():
+        home = homes.get(as_text(item.get("name")))
+        if home and item_kind(item) in NAMESPACED_CALLS and not item.get("namespace"):
+            yield Finding(path, f"the call does not name the namespace {home!r} of its function")
 
 
 @_BOOK.rule(
