@@ -82,6 +82,23 @@ def test_a_configuration_file_is_played_beside_named_strategies(
     assert not Path("never-made").exists()
 
 
+def test_files_of_one_name_are_told_apart_by_where_they_lie(
+    session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / folder / "chef.toml" for folder in ("old", "new")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("janitor = {context_window = 4000}", "utf-8")
+
+    arguments = ["replay", str(session), "--jobs", "1", "--json"]
+    assert main([*arguments, "--config", str(files[0]), "--config", str(files[1])]) == 0
+
+    result = ReplayResult.from_json(capsys.readouterr().out)
+    assert [run.configuration.name for run in result.sessions[0].runs] == [
+        f"chef ({file})" for file in files
+    ]
+
+
 def test_a_folder_is_added_up_and_what_is_skipped_is_named(
     session: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +122,10 @@ def test_a_folder_is_added_up_and_what_is_skipped_is_named(
         (["replay", "{session}", "--config", "no.toml"], "cannot read no.toml"),
         (["replay", "{session}", "--summarizer", "me"], "`summarizer` cannot be 'me'"),
         (["replay", "{session}", "--only", "x9"], "whose name contains 'x9'"),
+        (["replay", "{session}", "--json", "{session}"], "holds a recorded session"),
+        (["replay", "{session}", "--html", "{session}"], "holds a recorded session"),
+        (["replay", "{session}", "--html", "no/where.html"], "there is no folder no."),
+        (["tune", "{session}", "--out", "{session}", "--force"], "holds a recorded session"),
         (["tune", "{session}", "--min-retention", "much"], "`--min-retention`"),
         (["tune", "{session}", "--out", "{session}"], "is there already"),
     ],
@@ -118,9 +139,11 @@ def test_a_complaint_is_one_line(
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    before = session.read_bytes()
 
     assert main([each.replace("{session}", str(session)) for each in arguments]) == 1
 
+    assert session.read_bytes() == before
     said = capsys.readouterr().err
     assert complaint in said
     assert said.count("\n") == 1

@@ -256,12 +256,17 @@ def test_configurations_come_out_of_a_file_and_go_back_into_one(tmp_path: Path) 
     [
         (lambda: configuration("summarise"), "Did you mean `summarize`?"),
         (lambda: configuration("clear+rest"), "`reset`"),
+        (lambda: configuration("background("), "'background('"),
+        (lambda: configuration("clear+everything"), "stands alone"),
+        (lambda: configuration("reset", model=""), "`model`"),
         (lambda: configuration("reset", window="half"), "25%"),
         (lambda: configuration("reset", window=0), "`window`"),
         (lambda: configuration("reset", window="300%"), "100%"),
         (lambda: configuration("reset", target="open-ai"), "`openai`"),
         (lambda: ReplayOptions(check="some"), "`check`"),
         (lambda: ReplayOptions(pause=-1), "`pause`"),
+        (lambda: ReplayOptions(pause=float("inf")), "`pause`"),
+        (lambda: replay([], ["reset"], jobs=-1), "`jobs`"),
         (lambda: replay([], ["reset", "reset"]), "two configurations"),
     ],
 )

@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
 from context_chef.cli.compiling import CommandError
 from context_chef.cli.terminal import console, counting, plain_table, show_table
+from context_chef.errors import InputError
 from context_chef.replay import (
     SESSION_FORMATS,
     RecordedSession,
@@ -23,6 +25,7 @@ from context_chef.replay import (
     play_all,
     read_all,
     read_configurations,
+    read_session,
 )
 from context_chef.replay.configuration import COMPARED, TARGETS
 from context_chef.replay.html import html_page
@@ -130,6 +133,9 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replay as the options say."""
+    for name in (options.json, options.html):
+        if name is not None and str(name) != "-":
+            may_be_written(Path(name))
     configurations = _configurations(options)
     sessions, skipped = read_all(options.sessions, options.format, only=options.only)
     result = played(sessions, configurations, options)
@@ -180,10 +186,15 @@ def _counted(number: int, what: str) -> str:
 
 def _configurations(options: argparse.Namespace) -> list[ReplayConfiguration]:
     """What the options compare: files as they are, strategies with every target and window."""
+    files = [(path, read_configurations(path)) for path in options.config]
+    names = [each.name for _, several in files for each in several]
     found: list[ReplayConfiguration] = []
-    for path in options.config:
-        for one in read_configurations(path):
-            found.append(_overridden(one, options))
+    for path, several in files:
+        for one in several:
+            # Two versions of one file are told apart by where they lie.
+            clear = names.count(one.name) == 1
+            named = one if clear else replace(one, name=f"{one.name} ({path})")
+            found.append(_overridden(named, options))
     strategies = options.strategy or ([] if found else list(COMPARED))
     varied = list(
         product(
@@ -220,6 +231,27 @@ def _overridden(one: ReplayConfiguration, options: argparse.Namespace) -> Replay
         model=model or one.model,
         window=window or one.window,
         settings=one.settings,
+    )
+
+
+def may_be_written(path: Path) -> None:
+    """Raises CommandError for a file that cannot be written in the end, before the work begins.
+
+    A recorded session is never written over: `--json SESSION` is a slip of the finger.
+    """
+    if path.is_dir():
+        raise CommandError(f"cannot write {path}: it is a folder.")
+    if not path.parent.is_dir():
+        raise CommandError(f"cannot write {path}: there is no folder {path.parent}.")
+    if not path.is_file():
+        return
+    try:
+        read_session(path)
+    except InputError:
+        return
+    raise CommandError(
+        f"{path} holds a recorded session and is not written over; name another file behind the "
+        "option, and sessions in front of it."
     )
 
 

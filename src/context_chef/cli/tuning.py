@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from context_chef.cli.compiling import CommandError
-from context_chef.cli.replaying import Commands, add_session_arguments, table
+from context_chef.cli.replaying import Commands, add_session_arguments, may_be_written, table
 from context_chef.cli.terminal import console, counting
 from context_chef.errors import SettingsError, shown
 from context_chef.replay import ReplayOptions, as_toml, read_all
@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
     for path in (options.out, options.plot):
         if path.exists() and not options.force:
             raise CommandError(f"{path} is there already; choose another name, or give --force.")
+        may_be_written(path)
     for flag in ("target", "model", "window"):
         if len(getattr(options, flag)) > 1:
             raise CommandError(f"--{flag} may be given once.")

@@ -108,8 +108,9 @@ class PriceTable:
         try:
             data = tomllib.loads(Path(path).read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
+            reason = getattr(error, "strerror", None) or str(error)[:300]
             raise SettingsError(
-                f"`prices` cannot be read from {shown(str(path))}: {str(error)[:300]}"
+                f"`prices` cannot be read from {shown(str(path))}: {reason}"
             ) from error
         held = data.get("prices", data)
         if not isinstance(held, Mapping):

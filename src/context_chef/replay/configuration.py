@@ -64,6 +64,9 @@ class ReplayConfiguration:
             raise SettingsError(
                 f"`target` cannot be {shown(self.target)}. {nearest(self.target, TARGETS)}"
             )
+        if self.model == "":
+            raise SettingsError("`model` is the id of a model, not ''; leave it out for the "
+                                "recorded one.")  # fmt: skip
         if self.window is not None:
             read_window(self.window)
 
@@ -217,8 +220,8 @@ def _strategy(text: str) -> Any:
     steps = _split(text)
     if len(steps) > 1:
         return [_strategy(step) for step in steps]
-    name, _, inner = text.partition("(")
-    if inner:
+    name, opened, _ = text.partition("(")
+    if opened:
         if name.strip() != "background" or not text.rstrip().endswith(")"):
             raise _unknown(text)
         inside = text.strip()[len("background(") : -1]
@@ -228,7 +231,12 @@ def _strategy(text: str) -> Any:
         return {"name": "background", "inner": "summarize"}
     if name == "drop":
         return dict(_DROP)
-    if name not in STRATEGIES or name == "everything":
+    if name == "everything":
+        raise SettingsError(
+            "`strategy` 'everything' sets no limit, so that nothing is left for another one: it "
+            "stands alone."
+        )
+    if name not in STRATEGIES:
         raise _unknown(text)
     return name
 

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final, TypeAlias
@@ -71,7 +72,7 @@ class ReplayOptions:
             raise SettingsError(
                 f"`check` cannot be {shown(self.check)}; it is one of {', '.join(_CHECKS)}."
             )
-        if isinstance(self.pause, bool) or not self.pause >= 0:
+        if isinstance(self.pause, bool) or not 0 <= self.pause < inf:
             raise SettingsError(
                 f"`pause` is a number of seconds, 0 or more, not {shown(self.pause)}."
             )
@@ -144,6 +145,8 @@ def play_all(
 ) -> ReplayResult:
     """The same for sessions that were read. See `replay()`."""
     chosen = options or ReplayOptions()
+    if jobs < 0:
+        raise SettingsError(f"`jobs` is a number of processes, 0 for every core, not {jobs!r}.")
     _distinct(configurations)
     summary = _described(chosen)
     units = [(at, one) for at in range(len(sessions)) for one in configurations]
