@@ -11,7 +11,9 @@ from context_chef.adaptation.profiles import ModelProfile
 from context_chef.adaptation.tools import ConvertedTools
 from context_chef.bridge import MaybeAwaitable
 from context_chef.ir.diagnostics import Diagnostic, Repair
+from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message
+from context_chef.ir.running import Starts
 from context_chef.ir.tools import ToolDefinition
 
 
@@ -30,6 +32,8 @@ class AdaptRequest(msgspec.Struct, frozen=True, kw_only=True):
     moving_breakpoints: bool = False
     """Breakpoints will stand elsewhere in the next request: content is written so that a mark that
     comes or goes changes no other byte."""
+    starts: Starts | None = None
+    """Who knows where these messages part from those of the last request."""
 
 
 class Adapted(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +45,8 @@ class Adapted(msgspec.Struct, frozen=True, kw_only=True):
     """Beta features that the request needs (Anthropic), in first-seen order."""
     repairs: tuple[Repair, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    for_sdk: Mapping[str, Any] = EMPTY
+    """Values of `body` in the form that the SDK takes, for the adapter that made both."""
 
 
 @runtime_checkable

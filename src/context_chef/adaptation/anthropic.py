@@ -60,7 +60,7 @@ class AnthropicAdapter:
 
         way = (naming, profile)
         line = self._lines.take(way, writer)
-        written = line.write(request.messages)
+        written = line.write(request.messages, request.starts)
         repairs, diagnostics = tuple(line.notes.repairs), tuple(line.notes.diagnostics)
         self._lines.put(way, line)
         body: dict[str, Any] = {}

@@ -16,6 +16,7 @@ from context_chef.ir.frozen import thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
+from context_chef.ir.running import Starts
 from context_chef.prompts.adaptation import system_note
 from context_chef.prompts.guardrails import prefill_enforcement
 
@@ -75,10 +76,10 @@ class ConversationWriter(Line):
         self._waiting = []
         self._started = state is not None
 
-    def write(self, messages: Sequence[Message]) -> Written:
+    def write(self, messages: Sequence[Message], starts: Starts | None = None) -> Written:
         """The system prompt and the turns."""
         prefill = prefill_index(messages)
-        for index in range(self._resume(messages), len(messages)):
+        for index in range(self._resume(messages, starts), len(messages)):
             message = messages[index]
             where = f"messages[{index}]"
             if message.role == "system":

@@ -44,6 +44,7 @@ from context_chef.ir.frozen import EMPTY, thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
+from context_chef.ir.running import Starts
 from context_chef.prompts.adaptation import (
     INSTRUCTION_MEDIA,
     compaction_text,
@@ -126,11 +127,11 @@ class ChatWriter(Line):
         del self._rows[rows:], self._drafts[rows:]
         self._calls.back_to(calls)
 
-    def write(self, messages: Sequence[Message]) -> HandedOut:
+    def write(self, messages: Sequence[Message], starts: Starts | None = None) -> HandedOut:
         """The wire messages. The list is the receiver's own."""
         waiting: list[Piece] = []
         waits_for = ""
-        for index in range(self._resume(messages), len(messages)):
+        for index in range(self._resume(messages, starts), len(messages)):
             message = messages[index]
             if waiting and message.role != waits_for:
                 self._add(Draft(role="user", pieces=waiting))

@@ -52,7 +52,7 @@ class GeminiAdapter:
             return ContentWriter(parts, self._memos.of(way), profile)
 
         line = self._lines.take(way, writer)
-        written = line.write(request.messages)
+        written = line.write(request.messages, request.starts)
         repairs = (*tools.repairs, *line.notes.repairs)
         diagnostics = (*tools.diagnostics, *line.notes.diagnostics)
         self._lines.put(way, line)
@@ -64,7 +64,12 @@ class GeminiAdapter:
             body["tools"] = handed_out(tools.wire)
         if tools.tool_config:
             body["toolConfig"] = thaw(tools.tool_config)
-        return Adapted(body=body, repairs=repairs, diagnostics=diagnostics)
+        return Adapted(
+            body=body,
+            repairs=repairs,
+            diagnostics=diagnostics,
+            for_sdk={"contents": written.for_sdk},
+        )
 
     def forget(self) -> None:
         """Let go of what was written last."""
@@ -72,7 +77,7 @@ class GeminiAdapter:
 
     def sdk_arguments(self, adapted: Adapted) -> dict[str, Any]:
         """What `client.models.generate_content(model=…, **arguments)` takes: contents, config."""
-        return sdk_arguments(adapted.body)
+        return sdk_arguments(adapted.body, adapted.for_sdk.get("contents"))
 
     def compile(
         self,

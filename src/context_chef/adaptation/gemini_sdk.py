@@ -18,11 +18,12 @@ _NAMED: Final = frozenset(
 )
 
 
-def sdk_arguments(body: Mapping[str, Any]) -> dict[str, Any]:
+def sdk_arguments(body: Mapping[str, Any], contents: HandedOut | None = None) -> dict[str, Any]:
     """`contents` and `config` of a body; bytes where the SDK's types want bytes.
 
     The SDK writes bytes as URL-safe base64, so what it sends means what the body says. Keys that it
-    has no name for go into the `extra_body` of its `http_options`.
+    has no name for go into the `extra_body` of its `http_options`. `contents` are those of the
+    body, where they are known in the form of the SDK.
     """
     config: dict[str, Any] = {}
     system = body.get("systemInstruction")
@@ -38,9 +39,12 @@ def sdk_arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     others = {key: value for key, value in body.items() if key not in _NAMED}
     if others:
         config["http_options"] = {"extra_body": others}
-    rows = rows_of(body["contents"])
-    contents = HandedOut((row.sdk or row) if type(row) is Sealed else _content(row) for row in rows)
-    arguments: dict[str, Any] = {"contents": contents}
+    if contents is None:
+        rows = rows_of(body["contents"])
+        own = HandedOut((row.sdk or row) if type(row) is Sealed else _content(row) for row in rows)
+    else:
+        own = HandedOut(contents.raw())
+    arguments: dict[str, Any] = {"contents": own}
     if config:
         arguments["config"] = config
     return arguments

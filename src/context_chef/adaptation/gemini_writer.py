@@ -18,6 +18,7 @@ from context_chef.ir.frozen import thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
+from context_chef.ir.running import Starts
 from context_chef.prompts.guardrails import prefill_enforcement
 
 SKIP_SIGNATURE: Final = "skip_thought_signature_validator"
@@ -30,6 +31,9 @@ class Written(NamedTuple):
     system: HandedOut
     system_fields: dict[str, Any]
     contents: HandedOut
+    for_sdk: HandedOut
+    """The contents as the SDK takes them, not to be handed out; the same list where they are the
+    same."""
 
 
 class _Call(msgspec.Struct):
@@ -74,6 +78,10 @@ class ContentWriter(Line):
         self._system: list[Part] = []
         self._system_fields: dict[str, Any] = {}
         self._rows: list[Sealed] = []
+        self._for_sdk: list[Sealed] = []
+        """The same turns as the SDK takes them."""
+        self._differ: list[int] = []
+        """Places of turns that are not the same there."""
         self._contents = 0
         """How many turns were finished, before responses were parted from what stood beside."""
         self._open: _Content | None = None
@@ -92,17 +100,19 @@ class ContentWriter(Line):
     @override
     def _go_back(self, state: Any) -> None:
         system, rows, self._contents, names, unsigned = state or (0, 0, 0, 0, ())
-        del self._system[system:], self._rows[rows:]
+        del self._system[system:], self._rows[rows:], self._for_sdk[rows:]
+        while self._differ and self._differ[-1] >= rows:
+            self._differ.pop()
         self._names.back_to(names)
         self._unsigned = list(unsigned)
         self._calls = []
         self._open = None
         self._started = state is not None
 
-    def write(self, messages: Sequence[Message]) -> Written:
+    def write(self, messages: Sequence[Message], starts: Starts | None = None) -> Written:
         """The system instruction and the contents."""
         prefill = prefill_index(messages)
-        for index in range(self._resume(messages), len(messages)):
+        for index in range(self._resume(messages, starts), len(messages)):
             message = messages[index]
             where = f"messages[{index}]"
             if message.role == "system" and not (message.positional and self._started):
@@ -122,7 +132,8 @@ class ContentWriter(Line):
                 # A system message inside the conversation has no role of its own here.
                 self._join("user", self._made(message, where, "said").parts)
         self._finish()
-        return Written(HandedOut(self._system), thaw(self._system_fields), self._signed())
+        contents, for_sdk = self._signed()
+        return Written(HandedOut(self._system), thaw(self._system_fields), contents, for_sdk)
 
     def _begins_turn(self, message: Message) -> bool:
         """Whether this answer says something, behind what the user's side said."""
@@ -222,11 +233,18 @@ class ContentWriter(Line):
         self._contents += 1
         if content.role == "model":
             self._sign(content, where)
-            self._rows.append(_row("model", content.parts))
+            self._add(_row("model", content.parts))
             return
         if not any("functionResponse" in part for part in content.parts):
             self._unsigned = []  # the turn that was in progress is over
-        self._rows.extend(self._arranged(content))
+        for row in self._arranged(content):
+            self._add(row)
+
+    def _add(self, row: Sealed) -> None:
+        if row.sdk is not None:
+            self._differ.append(len(self._rows))
+        self._rows.append(row)
+        self._for_sdk.append(row.sdk or row)
 
     def _sign(self, content: _Content, where: str) -> None:
         """The first call of a step needs a signature; one that is missing is stood in for.
@@ -250,14 +268,16 @@ class ContentWriter(Line):
         self.notes.repair("thought-signature", where, said)
         return sealed({**part, "thoughtSignature": SKIP_SIGNATURE})
 
-    def _signed(self) -> HandedOut:
-        """The contents, with what the turn in progress needs."""
+    def _signed(self) -> tuple[HandedOut, HandedOut]:
+        """The contents, with what the turn in progress needs, and the same for the SDK."""
         rows = HandedOut(self._rows)
+        for_sdk = HandedOut(self._for_sdk) if self._differ or self._unsigned else rows
         for row, at, where in self._unsigned:
             parts: list[Part] = list(self._rows[row]["parts"])
             parts[at] = self._stand_in(parts[at], where)
-            rows[row] = _row("model", parts)
-        return rows
+            signed = rows[row] = _row("model", parts)
+            for_sdk[row] = signed.sdk or signed
+        return rows, for_sdk
 
     def _arranged(self, content: _Content) -> list[Sealed]:
         parts = content.parts

@@ -42,9 +42,10 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.frozen import EMPTY, thaw
-from context_chef.ir.handed_out import HandedOut
+from context_chef.ir.handed_out import HandedOut, Sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
+from context_chef.ir.running import Starts
 from context_chef.prompts.adaptation import (
     compaction_text,
     document_text,
@@ -117,6 +118,8 @@ class ItemWriter(Line):
             stateful=bool(known.get("previous_response_id") or known.get("conversation")),
         )
         self._as_said = not mend and request is None
+        self._rows: list[Sealed] = []
+        """The finished items in front of the last mark."""
         self._before_opening: dict[int, Item] = {}
         """What stood at a place before the opening of the answer was written into it."""
 
@@ -131,13 +134,14 @@ class ItemWriter(Line):
         self._before_opening = {}
         mender, calls, instructions = state or ((0,) * 5, 0, 0)
         self._mender.go_back(mender)
+        del self._rows[len(self._mender.items) :]
         self._calls.back_to(calls)
         del self._instructions[instructions:]
 
-    def write(self, messages: Sequence[Message]) -> Written:
+    def write(self, messages: Sequence[Message], starts: Starts | None = None) -> Written:
         """The instructions and the input. The input is the receiver's own."""
         mender, memo = self._mender, self._memo
-        for index in range(self._resume(messages), len(messages)):
+        for index in range(self._resume(messages, starts), len(messages)):
             message = messages[index]
             if mender.settled and not self._before_opening:
                 self._mark(index)
@@ -165,9 +169,20 @@ class ItemWriter(Line):
         settled = len(mender.items)
         if not mender.settled:
             mender.finish()
-        rows = HandedOut([item.row() for item in mender.items])
+        rows = self._written()
         del mender.items[settled:]
         return Written("\n\n".join(self._instructions), _input(messages, rows))
+
+    def _written(self) -> HandedOut:
+        items, before = self._mender.items, self._before_opening
+        marked: int = self._marks[-1].state[0][0] if self._marks else 0
+        for at in range(len(self._rows), marked):
+            self._rows.append(before.get(at, items[at]).row())
+        rows = HandedOut(self._rows)
+        rows += [item.row() for item in items[marked:]]
+        for at in before:
+            rows[at] = items[at].row()
+        return rows
 
     def _degrade(self, message: Message) -> None:
         """The guardrail's opening becomes an instruction: no OpenAI model takes one."""

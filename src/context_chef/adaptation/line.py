@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from context_chef.adaptation.notes import Notes
 from context_chef.ir.message import Message
-from context_chef.ir.running import same_start
+from context_chef.ir.running import Messages, Starts
 
 _EVERY: Final = 6
 """So many messages lie between two marks at least."""
@@ -38,7 +38,7 @@ class Line(ABC):
 
     def __init__(self, target: str) -> None:
         self.notes = Notes(target)
-        self._messages: list[Message] = []
+        self._messages: Messages = ()
         self._marks: list[_Mark] = []
         self._next_mark = 0
 
@@ -50,10 +50,10 @@ class Line(ABC):
     def _go_back(self, state: Any) -> None:
         """Be as it was when `_state()` answered that; None is the very beginning."""
 
-    def _resume(self, messages: Sequence[Message]) -> int:
+    def _resume(self, messages: Sequence[Message], starts: Starts | None) -> int:
         """Go back as far as needed. Answers the number of the first message to write."""
-        now = list(messages)
-        same = same_start(self._messages, now)
+        now = tuple(messages)
+        same = (starts or Starts()).same(self._messages, now)
         self._messages = now
         marks = self._marks
         # The message behind a mark tells that what is in front of it is finished.

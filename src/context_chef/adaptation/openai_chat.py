@@ -100,7 +100,7 @@ class OpenAIAdapter:
             )
 
         line = self._lines.take(way, writer)
-        body: dict[str, Any] = {"messages": line.write(request.messages)}
+        body: dict[str, Any] = {"messages": line.write(request.messages, request.starts)}
         repairs, diagnostics = tuple(line.notes.repairs), tuple(line.notes.diagnostics)
         self._lines.put(way, line)
         notes = Notes(WIRE)

@@ -18,7 +18,7 @@ from context_chef.adaptation.tools import convert_tools
 from context_chef.adaptation.wire_naming import renamed_tools
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.handed_out import handed_out, sealed
-from context_chef.ir.message import Message, MessageLike
+from context_chef.ir.message import MessageLike
 from context_chef.ir.message_memo import Memos
 from context_chef.ir.rows import read_messages
 from context_chef.ir.running import RunningSum
@@ -88,7 +88,7 @@ class OpenAIResponsesAdapter:
         marks = profile is not None and profile.cache.explicit_marks
         as_parts = request.moving_breakpoints and marks
         # A string cannot hold a breakpoint: then the whole system prompt goes as items.
-        as_items = as_parts or (marks and self._is_prompt_marked(request.messages))
+        as_items = as_parts or (marks and self._is_prompt_marked(request))
         way = (profile, preserve, mend, renamed_tools(converted), as_items, as_parts)
 
         def writer() -> ItemWriter:
@@ -104,7 +104,7 @@ class OpenAIResponsesAdapter:
             )
 
         line = self._lines.take(way, writer)
-        written = line.write(request.messages)
+        written = line.write(request.messages, request.starts)
         repairs, diagnostics = tuple(line.notes.repairs), tuple(line.notes.diagnostics)
         if others is None:
             self._lines.put(way, line)
@@ -122,9 +122,9 @@ class OpenAIResponsesAdapter:
             diagnostics=(*converted.diagnostics, *diagnostics),
         )
 
-    def _is_prompt_marked(self, messages: Sequence[Message]) -> bool:
+    def _is_prompt_marked(self, request: AdaptRequest) -> bool:
         marked = self._marked.take((), lambda: RunningSum(is_marked_prompt))
-        found = marked.total(messages) > 0
+        found = marked.total(request.messages, request.starts) > 0
         self._marked.put((), marked)
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import msgspec
@@ -41,7 +42,7 @@ from context_chef.ir.repair import (
     ensure_valid_history,
     pair_results,
 )
-from context_chef.ir.running import same_start
+from context_chef.ir.running import Messages, Starts
 
 __all__ = [
     "Mender",
@@ -132,7 +133,8 @@ class Mender:
     last list by the identity of its messages. Not for several threads at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, starts: Starts | None = None) -> None:
+        self._starts = starts or Starts()
         self._kept: dict[Provider, _Kept] = {}
 
     def make_sendable(
@@ -157,8 +159,8 @@ class Mender:
         )
         kept = self._kept.get(target)
         if kept is None or kept.facts != facts:
-            kept = self._kept[target] = _Kept(facts)
-        return kept.mend(list(messages))
+            kept = self._kept[target] = _Kept(facts, self._starts)
+        return kept.mend(tuple(messages))
 
 
 _STRETCH: Final = 256
@@ -178,24 +180,32 @@ class _Settled(NamedTuple):
     repairs: int
     mark: int
     """Where the ledger stood before it."""
+    as_given: bool
+    """Up to its end, what came out is what came in."""
 
 
 class _Kept:
     """The last run for one target."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, starts: Starts) -> None:
         self.facts = facts
-        self._messages: list[Message] = []
+        self._starts = starts
+        self._messages: Messages = ()
         self._settled: list[_Settled] = []
         self._out: list[Message] = []
         self._repairs: list[Repair] = []
         self._ledger = Ledger()
         self._open = OpenBefore()
+        self._told: Messages = ()
+        """The last answer."""
+        self._kept = 0
+        """So much of its beginning stands in `_out` since."""
 
-    def mend(self, messages: list[Message]) -> Sendable:
-        self._forget(same_start(self._messages, messages))
+    def mend(self, messages: Messages) -> Sendable:
+        self._forget(self._starts.same(self._messages, messages))
         self._messages = messages
         last, cut = self._cut()
+        self._kept = min(self._kept, len(self._out))
         for start, end in _stretches(last, cut.ends, len(messages)):
             self._settle(start, end)
             last = end
@@ -212,7 +222,7 @@ class _Kept:
             # A result came late: what was settled without it was not.
             self._forget(cut.at + 1)
 
-    def whole(self, messages: list[Message]) -> tuple[tuple[Placed, ...], tuple[Repair, ...]]:
+    def whole(self, messages: Messages) -> tuple[tuple[Placed, ...], tuple[Repair, ...]]:
         """All of it in one go, with places."""
         self._messages = messages
         placed, mending = self._stretch(0, len(messages))
@@ -230,10 +240,13 @@ class _Kept:
 
     def _settle(self, start: int, end: int) -> None:
         mark = self._ledger.mark()
+        before = self._settled[-1].as_given if self._settled else True
         placed, mending = self._stretch(start, end)
-        self._out.extend(entry.message for entry in placed)
+        said = [entry.message for entry in placed]
+        as_given = before and _are_same(said, self._messages[start:end])
+        self._out += said
         self._repairs.extend(mending.repairs)
-        self._settled.append(_Settled(end, len(self._out), len(self._repairs), mark))
+        self._settled.append(_Settled(end, len(self._out), len(self._repairs), mark, as_given))
 
     def _stretch(self, start: int, end: int) -> tuple[list[Placed], Mending]:
         messages = self._messages
@@ -260,12 +273,30 @@ class _Kept:
         self._ledger.undo(mark)
         # A stretch begins with the user or behind results, so that the end is in the last one.
         placed = close_conversation(placed, mending)
-        messages = (*self._out, *[entry.message for entry in placed])
+        messages = self._answer(start, [entry.message for entry in placed])
         if self.facts.thinking == "enabled" and self.facts.target == "anthropic":
             check_thinking_start(messages, mending)
         if mending.faults:
             raise UnsendableError(self.facts.target, mending.faults)
         return Sendable(messages, (*self._repairs, *mending.repairs))
+
+    def _answer(self, start: int, said: list[Message]) -> Messages:
+        """What is settled and this: the very list that came in, where nothing was mended."""
+        as_given = self._settled[-1].as_given if self._settled else True
+        if as_given and _are_same(said, self._messages[start:]):
+            self._told, self._kept = self._messages, len(self._messages)
+            return self._told
+        settled = len(self._out)
+        self._out += said
+        told = tuple(self._out)
+        del self._out[settled:]
+        self._starts.note(self._told, told, self._kept)
+        self._told, self._kept = told, len(told)
+        return told
+
+
+def _are_same(said: Sequence[Message], given: Sequence[Message]) -> bool:
+    return len(said) == len(given) and all(map(is_, said, given))
 
 
 def _stretches(start: int, ends: Sequence[int], length: int) -> Iterator[tuple[int, int]]:
@@ -343,7 +374,7 @@ def mended_from(
         stateful=False,
         reasoning_as_text=preserve_thinking_as_text,
     )
-    return _Kept(facts).whole(list(messages))
+    return _Kept(facts, Starts()).whole(tuple(messages))
 
 
 def thinking_mode(request: Mapping[str, Any]) -> ThinkingMode | None:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from context_chef.ir.message import Message
 from context_chef.ir.rows import read_message, read_messages
-from context_chef.ir.running import equal_start
+from context_chef.ir.running import Messages, equal_start
 
 _NEVER: Final = object()
 """What stands for a row that is always read anew."""
@@ -25,29 +25,37 @@ class KnownRows:
         """Copies of the rows that were read last."""
         self._exact: list[int] = []
         """Rows whose values compare equal to values that are read otherwise, as `1` and `True`."""
-        self._messages: list[Message] = []
+        self._messages: Messages = ()
+        self.same = 0
+        """How many messages at the beginning of the last answer were those of the one before."""
+
+    @property
+    def known(self) -> Messages:
+        """What was read last."""
+        return self._messages
 
     def read(self, rows: object) -> tuple[Message, ...]:
         """What `read_messages` makes of them. Raises InputError naming index and field."""
+        self.same = 0
         if not isinstance(rows, (list, tuple)):
             return read_messages(rows)
         given = list(cast("list[Any]", rows))
         same = self._same(given)
-        read: list[Message] = self._messages[:same]
-        for index in range(same, len(given)):
-            read.append(self._read(index, given[index]))
+        known = self._messages
+        new = tuple(self._read(index, given[index]) for index in range(same, len(given)))
         self._keep(given, same)
-        self._messages = read
-        return tuple(read)
+        self._messages = known[:same] + new
+        self.same = same
+        return self._messages
 
     def settle(self, messages: tuple[Message, ...]) -> None:
         """Where these messages are equal to those that were read, they are the ones to keep."""
-        if list(messages) == self._messages:
-            self._messages = list(messages)
+        if messages is not self._messages and messages == self._messages:
+            self._messages = messages
 
     def forget(self) -> None:
         """Know nothing any more."""
-        self._rows, self._exact, self._messages = [], [], []
+        self._rows, self._exact, self._messages, self.same = [], [], (), 0
 
     def _same(self, given: list[Any]) -> int:
         try:

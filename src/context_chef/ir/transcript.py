@@ -59,7 +59,12 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         if not self.folds:
             return self.items
         fold = self.folds[-1]
-        return fold.messages + self.items[fold.end :]
+        return fold.messages + self.live
+
+    @property
+    def live(self) -> tuple[Message, ...]:
+        """The items that no fold represents."""
+        return self.items[self.folds[-1].end :] if self.folds else self.items
 
     @property
     def standing(self) -> Fold | None:
@@ -74,7 +79,7 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
 
     def extended(self, messages: Sequence[Message]) -> Transcript:
         """The same transcript with more said. Costs what is new."""
-        return msgspec.structs.replace(self, items=(*self.items, *messages))
+        return msgspec.structs.replace(self, items=self.items + tuple(messages))
 
     def with_fold(self, fold: Fold) -> Transcript:
         """The same transcript after an overflow pass landed."""
@@ -110,17 +115,26 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
         )
         return self.with_fold(fold)
 
-    def realigned(self, messages: Sequence[Message]) -> Realigned:
+    def realigned(self, messages: Sequence[Message], *, same: int = 0) -> Realigned:
         """What this transcript becomes when the caller sets the whole list again.
 
         The unchanged prefix keeps its folds, new messages at the end are new, and a change inside
         a fold drops exactly the folds that reach past it. So does a rewind that leaves the newest
         request to a summary: what is to be answered is sent word for word. A list that begins with
         the window of this transcript is the window fed back, and is understood as that.
+        `same` messages at the beginning are known to be the items themselves.
         """
-        same = _common(self.items, messages)
+        known = same == len(self.items)
+        if not known:
+            same = _common(self.items, messages)
         if same == len(self.items):
-            items = self.items if same == len(messages) else (*self.items, *messages[same:])
+            # What is only equal gives way to the objects that were there.
+            if same == len(messages):
+                items = self.items
+            elif known:
+                items = tuple(messages)
+            else:
+                items = self.items + tuple(messages[same:])
             return Realigned(transcript=msgspec.structs.replace(self, items=items))
         if same < self.folded and (fed_back := self._fed_back(messages)) is not None:
             return fed_back
@@ -193,4 +207,4 @@ def _holds(fold: Fold, request: Message) -> bool:
 
 def _common(one: Sequence[Message], other: Sequence[Message]) -> int:
     """How many leading messages are equal."""
-    return equal_start(list(one), list(other))
+    return equal_start(tuple(one), tuple(other))

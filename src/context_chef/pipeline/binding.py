@@ -21,7 +21,7 @@ from context_chef.ir.blocks import Block, RedactedThinking, Thinking
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message
-from context_chef.ir.running import same_start
+from context_chef.ir.running import Messages, Starts
 from context_chef.ir.tools import ToolDefinition
 
 
@@ -63,13 +63,14 @@ class ThinkingBinder:
     at again. One request at a time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, starts: Starts | None = None) -> None:
+        self._starts = starts or Starts()
         self._forget(())
         self._final = _Digests()
 
     def _forget(self, tools: tuple[ToolDefinition, ...]) -> None:
         self._tools = tools
-        self._messages: list[Message] = []
+        self._messages: Messages = ()
         self._steps = [_Step(_start(tools), "", 0, 0, 0, 0)]
         self._kept: list[Message] = []
         self._repairs: list[Repair] = []
@@ -92,10 +93,11 @@ class ThinkingBinder:
 
         `mend` makes messages sendable again after blocks were taken out of them.
         """
-        self._go_back(list(messages), tools, sent)
+        final = tuple(messages)
+        self._go_back(final, tools, sent)
         self._walk(sent)
         found: Iterable[tuple[str, str]] = self._found
-        final, last = tuple(messages), self._steps[-1].digest
+        last = self._steps[-1].digest
         if self._repairs:
             final = mend(tuple(self._kept))
             found, last = self._final.of(final, tools)
@@ -116,7 +118,7 @@ class ThinkingBinder:
         return BoundThinking(messages=final, sent=answered, repairs=tuple(self._repairs))
 
     def _go_back(
-        self, messages: list[Message], tools: tuple[ToolDefinition, ...], sent: SentPrefixes
+        self, messages: Messages, tools: tuple[ToolDefinition, ...], sent: SentPrefixes
     ) -> None:
         """Keep what the last walk found of the messages that are the same."""
         known = (
@@ -126,7 +128,7 @@ class ThinkingBinder:
         )
         if not known or not _same_tools(tools, self._tools):
             self._forget(tools)
-        same = same_start(self._messages, messages)
+        same = self._starts.same(self._messages, messages)
         if sent is self._sent and self._first_answer is not None:
             # Whether the last request's answer was met already is told by that place alone.
             same = min(same, self._first_answer)
@@ -200,7 +202,7 @@ class _Digests:
 
     def __init__(self) -> None:
         self._tools: tuple[ToolDefinition, ...] | None = None
-        self._messages: list[Message] = []
+        self._messages: Messages = ()
         self._steps: list[tuple[str, str, int]] = []
         self._found: list[tuple[str, str]] = []
 
@@ -208,10 +210,10 @@ class _Digests:
         self, messages: Sequence[Message], tools: tuple[ToolDefinition, ...]
     ) -> tuple[Iterable[tuple[str, str]], str]:
         """Keys of thinking blocks with the digests in front of them, and the digest of all."""
-        now = list(messages)
+        now = tuple(messages)
         if self._tools is None or not _same_tools(tools, self._tools):
-            self._tools, self._messages, self._steps = tools, [], [(_start(tools), "", 0)]
-        same = same_start(self._messages, now)
+            self._tools, self._messages, self._steps = tools, (), [(_start(tools), "", 0)]
+        same = Starts().same(self._messages, now)
         self._messages = now
         del self._steps[same + 1 :]
         value, role, found = self._steps[-1]

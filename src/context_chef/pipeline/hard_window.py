@@ -74,6 +74,7 @@ async def _refit(turn: CompileTurn, assembled: tuple[Message, ...]) -> None:
             signal=turn.inputs.signal,
             emit=turn.emit,
             only_fit=True,
+            are_messages=True,
             standing=history_steps.standing_of(turn),
         )
     try:

@@ -111,8 +111,16 @@ def _open_window(turn: CompileTurn) -> None:
     if transcript.folds:
         turn.credit(transcript.folds[-1].messages, "fold")
     turn.sources.open(transcript.items, transcript.folded)
-    turn.history = transcript.window
+    turn.history = _window(turn)
     turn.standing_head = turn.standing.messages if turn.standing is not None else ()
+
+
+def _window(turn: CompileTurn) -> tuple[Message, ...]:
+    """The transcript's window, as the same list as long as it is the same."""
+    transcript, made = turn.transcript, turn.parts.made
+    if not transcript.folds:
+        return transcript.items
+    return made.window.of(transcript.folds[-1].messages, made.live.of(transcript))
 
 
 async def transform_tool_results(turn: CompileTurn) -> None:
@@ -215,6 +223,7 @@ async def overflow(turn: CompileTurn) -> None:
                 emit=turn.emit,
                 standing=standing_of(turn),
                 only_fit=_is_settled(turn),
+                are_messages=True,
             )
         except WindowFullError as error:
             raise _itemised(turn, error) from error
@@ -257,6 +266,7 @@ async def _served(turn: CompileTurn, overhead: float, *, forced: bool) -> bool:
             signal=turn.inputs.signal,
             emit=turn.emit,
             decided=found,
+            are_messages=True,
         )
         return True
     server = find_server(janitor.strategy)

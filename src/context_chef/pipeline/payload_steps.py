@@ -120,6 +120,7 @@ async def _adapt_wire(turn: CompileTurn, adapter: WireAdapter) -> None:
         profile=turn.profile,
         moving_breakpoints=turn.parts.settings.cache == "auto",
         preserve_thinking_as_text=turn.parts.settings.preserve_thinking_as_text,
+        starts=made.starts,
     )
     turn.request = request
     adapted = await settle(adapter.adapt(request))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import is_
 from typing import Any, cast
 
 
@@ -50,9 +49,9 @@ class ItemsMet:
             return 0
         known = self._rows
         most = min(len(known), len(rows))
-        if all(map(is_, known[:most], rows)):
+        if known[:most] == rows[:most]:
             return most
-        return next(at for at in range(most) if known[at] is not rows[at])
+        return next(at for at in range(most) if known[at] is not rows[at] and known[at] != rows[at])
 
 
 def _id(row: Any) -> str | None:

@@ -66,10 +66,17 @@ class Session:
     def set_history(self, messages: Iterable[MessageLike], *, own: Callable[[], OwnCalls]) -> None:
         """The conversation, whole: aligned with what it was. Raises InputError."""
         with self.changing:
-            read = own().messages(self._rows.read(messages))
-            state = self.state
-            realigned = state.transcript.realigned(read)
-            self._rows.settle(realigned.transcript.items)
+            before, rows = self._rows.known, self._rows.read(messages)
+            read = own().messages(rows)
+            state, starts = self.state, self._parts.made.starts
+            items = state.transcript.items
+            known = read is rows and before is items
+            same = self._rows.same if known else 0
+            realigned = state.transcript.realigned(read, same=same)
+            now = realigned.transcript.items
+            if known:
+                starts.note(items, now, same)
+            self._rows.settle(now)
             changed_at = realigned.changed_at
             for fold in realigned.dropped:
                 self._dropped.append(
@@ -90,8 +97,12 @@ class Session:
             read = read_messages(messages, start=len(transcript.items))
             read = own().messages(read)
             if read:
+                extended = transcript.extended(read)
+                self._parts.made.starts.note(
+                    transcript.items, extended.items, len(transcript.items)
+                )
                 self.state = msgspec.structs.replace(
-                    self.state, transcript=transcript.extended(read), last_request=None
+                    self.state, transcript=extended, last_request=None
                 )
                 self.revision += 1
 

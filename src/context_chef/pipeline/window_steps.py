@@ -77,7 +77,7 @@ async def skill(turn: CompileTurn) -> None:
 async def assemble(turn: CompileTurn) -> None:
     """Build the sandwich, then let the handlers change it."""
     sandwich = _sandwich(turn)
-    turn.messages = sandwich.messages
+    turn.messages = turn.parts.made.assembled.of(*sandwich.layers)
     turn.history_start = sandwich.history_start
     handlers = turn.parts.slots.handlers(after_assemble)
     before = turn.messages
@@ -97,7 +97,8 @@ def reassemble(
     """
     if not turn.parts.slots.handlers(after_assemble):
         sandwich = _sandwich(turn)
-        turn.messages, turn.history_start = sandwich.messages, sandwich.history_start
+        turn.messages = turn.parts.made.assembled.of(*sandwich.layers)
+        turn.history_start = sandwich.history_start
         return
     old = {id(message): turn.original(message) for message in replaced}
     first = next((at for at, m in enumerate(assembled) if id(m) in old), turn.history_start)
@@ -285,6 +286,10 @@ def _replace_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announce
         turn.messages, first=turn.history_start, answers_may_end=_answers_may_end(turn)
     )
     blocks = parts.blocks()
+    if not blocks and not system:
+        turn.stable_until = place.index + place.joins
+        return
+    before = turn.messages
     messages = place_tail(turn.messages, blocks, place)
     if place.joins:
         turn.succeed(turn.messages[place.index], messages[place.index])
@@ -293,6 +298,8 @@ def _replace_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announce
         _insert_announcements(turn, messages, system)
     turn.messages = tuple(messages)
     turn.stable_until = stable
+    if not system:
+        turn.parts.made.starts.note(before, turn.messages, place.index)
 
 
 def _insert_announcements(
@@ -324,8 +331,8 @@ def _append_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcem
     end = len(turn.messages)
     while end > turn.history_start and turn.messages[end - 1].prefill:
         end -= 1
-    messages = list(turn.messages)
     if blocks:
+        before, messages = turn.messages, list(turn.messages)
         blocks = (msgspec.structs.replace(blocks[0], apart=True), *blocks[1:])
         last = messages[end - 1] if end > turn.history_start else None
         sent = SentTail(after=len(turn.transcript.items), blocks=blocks)
@@ -336,7 +343,8 @@ def _append_tail(turn: CompileTurn, parts: TailParts, system: Sequence[Announcem
             messages[end:end] = _own_tail(turn, sent)
             end += 1
         turn.state = msgspec.structs.replace(turn.state, sent_tails=(*turn.state.sent_tails, sent))
-    turn.messages = tuple(messages)
+        turn.messages = tuple(messages)
+        turn.parts.made.starts.note(before, turn.messages, end - 1)
     turn.stable_until = end
 
 
@@ -360,7 +368,9 @@ def with_sent_tails(turn: CompileTurn) -> tuple[Message, ...]:
         else:
             messages[index:index] = _own_tail(turn, tail)
             shift += 1
-    return tuple(messages)
+    placed = tuple(messages)
+    turn.parts.made.tailed(turn.history, turn.state.sent_tails, placed, head - folded)
+    return placed
 
 
 def _with_tail(turn: CompileTurn, message: Message, blocks: tuple[Text, ...]) -> Message:

@@ -20,18 +20,23 @@ class Sandwich(msgspec.Struct, frozen=True, kw_only=True):
     prefill: tuple[Message, ...] = ()
 
     @property
+    def layers(self) -> tuple[tuple[Message, ...], ...]:
+        """The layers in the order in which they are sent."""
+        return (
+            self.system_prompt,
+            self.skill,
+            self.toolkits,
+            self.memory,
+            self.history,
+            self.dynamic_state,
+            self.guardrail,
+            self.prefill,
+        )
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         """All layers as one list."""
-        return (
-            *self.system_prompt,
-            *self.skill,
-            *self.toolkits,
-            *self.memory,
-            *self.history,
-            *self.dynamic_state,
-            *self.guardrail,
-            *self.prefill,
-        )
+        return tuple(message for layer in self.layers for message in layer)
 
     @property
     def history_start(self) -> int:

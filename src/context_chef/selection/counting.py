@@ -22,7 +22,7 @@ from context_chef.ir.blocks import (
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
-from context_chef.ir.running import RunningSum
+from context_chef.ir.running import RunningSum, Starts
 from context_chef.ir.tokens import Tokenizer, estimate
 from context_chef.ir.tools import ToolDefinition
 from context_chef.selection.exact import exact_tokenizer, from_tiktoken
@@ -83,6 +83,8 @@ class MessageCounter:
         self._provider: Provider | None = provider
         self._counts = _PerObject()
         self._lists: list[RunningSum] = []
+        self.starts = Starts()
+        """Where the lists part that are counted."""
 
     def adopt(self, other: MessageCounter) -> None:
         """Know what another counter of the same tokenizer has counted."""
@@ -106,10 +108,12 @@ class MessageCounter:
             return sum(map(self.count_message, messages))
         first = messages[0]
         known = next((each for each in self._lists if each.begins_with(first)), None)
-        known = known or RunningSum(self.count_message)
-        # The latest in front, since the last one is forgotten.
-        others = [each for each in self._lists if each is not known]
-        self._lists = [known, *others[: _LISTS - 1]]
+        known = known or RunningSum(self.count_message, self.starts)
+        lists = self._lists
+        if not lists or lists[0] is not known:
+            # The latest in front, since the last one is forgotten.
+            others = [each for each in lists if each is not known]
+            self._lists = [known, *others[: _LISTS - 1]]
         return int(known.total(messages))
 
     __call__ = count_messages

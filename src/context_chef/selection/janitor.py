@@ -21,6 +21,7 @@ from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import as_messages
+from context_chef.ir.running import Starts
 from context_chef.ir.tools import ToolDefinition
 from context_chef.ir.window import Budget, OverflowResult, WindowLineage
 from context_chef.prompts.handoff import render_handoff_notice
@@ -141,6 +142,12 @@ class Janitor:
         """Whether a tokenizer was configured."""
         return self._counter.measured
 
+    @property
+    def starts(self) -> Starts:
+        """Where the lists part that are counted."""
+        counter = self._counter
+        return counter.starts if isinstance(counter, MessageCounter) else Starts()
+
     def count(self, messages: Sequence[Message]) -> float:
         """Tokens of messages, each counted once."""
         return self._counter.count_messages(messages)
@@ -258,11 +265,13 @@ class Janitor:
         decided: OverflowResult | None = None,
         only_fit: bool = False,
         standing: Standing | None = None,
+        are_messages: bool = False,
     ) -> JanitorTurn:
         """One pass on scratch: budget, strategy, archive, hooks.
 
         With `decided` the answer is there already; with `only_fit` no strategy is asked. `standing`
-        is an emergency cut of an earlier pass, which is sent as long as nothing better comes.
+        is an emergency cut of an earlier pass, which is sent as long as nothing better comes. With
+        `are_messages` there is nothing to read in `history`.
 
         A strategy that raises has failed, in the background and here: that counts toward the
         breaker, and history is only made to fit. Raises SettingsError for an answer that is none,
@@ -272,7 +281,7 @@ class Janitor:
             self._parts,
             self.strategy,
             self.state,
-            history=tuple(as_messages(history)),
+            history=tuple(cast(Any, history) if are_messages else as_messages(history)),
             overhead=overhead,
             forced=forced,
             signal=signal,

@@ -28,6 +28,7 @@ from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
 from context_chef.persistence.offload_messages import OffloadedMessages, offload_messages
 from context_chef.persistence.offloader import Offloader
 from context_chef.persistence.store import Store
+from context_chef.pipeline.made_before import MadeBefore
 from context_chef.pipeline.turn import ChefParts, CompileSettings, TransformCache
 from context_chef.placement.skills import SkillShelf
 from context_chef.prompts.vocabulary import resolve_vocabulary
@@ -82,6 +83,7 @@ class Wiring:
         self.skills = SkillShelf()
         overflow = configured(OverflowConfig, options.overflow, name="overflow")
         self._handoff = overflow.handoff is not None
+        janitor = self._janitor(overflow)
         self.parts = ChefParts(
             settings=self._settings(overflow),
             registry=builtin_registry(),
@@ -89,11 +91,12 @@ class Wiring:
             slots=SlotBoard(),
             logger=self._logger,
             vocabulary=self._vocabulary,
-            janitor=self._janitor(overflow),
+            janitor=janitor,
             memory=self._memory(),
             offload=self._offload if self.offloader.config.automatic else None,
             transforms=TransformCache(),
             warned=set(),
+            made=MadeBefore(janitor.starts),
         )
         self._library_tools = self._own_tools()
 
