@@ -114,7 +114,7 @@ class OpenAIResponsesAdapter:
         body["input"] = written.input
         if converted.wire:
             body["tools"] = handed_out(converted.wire)
-        if mend and self._has_namespaces(request.messages, converted.wire):
+        if mend and self._has_namespaces(request, converted.wire):
             repairs = (*repairs, *_say_namespaces(body))
         return Adapted(
             body=body,
@@ -128,9 +128,9 @@ class OpenAIResponsesAdapter:
         self._marked.put((), marked)
         return found
 
-    def _has_namespaces(self, messages: Sequence[Message], tools: Sequence[Any]) -> bool:
+    def _has_namespaces(self, request: AdaptRequest, tools: Sequence[Any]) -> bool:
         searched = self._searched.take((), lambda: RunningSum(loads_tools))
-        found = searched.total(messages) > 0
+        found = searched.total(request.messages, request.starts) > 0
         self._searched.put((), searched)
         return found or any(tool.get("type") == "namespace" for tool in tools)
 
