@@ -89,8 +89,11 @@ def test_what_left_is_named_with_its_address_and_can_be_reached(result: ReplayRe
 
 
 def test_without_an_archive_what_left_is_lost(result: ReplayResult) -> None:
-    retention = _run(result, "drop").retention
+    run = _run(result, "drop")
+    retention = run.retention
 
+    assert {fold.strategy for request in run.requests for fold in request.folds} == {"drop"}
+    assert {bust.name for request in run.requests for bust in request.busts} == {"drop"}
     assert retention.total("uri", "search") == 0
     assert retention.total("lost") > 0
     assert any(fact.text == "SKU-4000" and fact.message == 2 for fact in retention.lost)

@@ -440,7 +440,7 @@ class _Player:
             uris.append(result.archive_uri)
         return (
             FoldRecord(
-                strategy=result.strategy,
+                strategy=_named(result.strategy, self._info),
                 left=tuple(places),
                 uris=tuple(dict.fromkeys(uris)),
                 summary=summary,
@@ -548,6 +548,11 @@ def _recorded(usage: Usage | None) -> RecordedUsage | None:
         cache_written=sum(usage.written.values()),
         output=usage.output,
     )
+
+
+def _named(strategy: str, info: ConfigurationInfo) -> str:
+    """The strategy of a fold: `drop` is made of one without a model, and is not called by it."""
+    return info.strategy if info.strategy == "drop" and strategy == "summarize" else strategy
 
 
 def _plain(info: ConfigurationInfo) -> ConfigurationInfo:
