@@ -177,10 +177,6 @@ if TYPE_CHECKING:
         is_context_tool_name,
         render_recalled_content,
     )
-    from context_chef.selection.anchored import anchored
-    from context_chef.selection.background import background
-    from context_chef.selection.chain import chain
-    from context_chef.selection.clear import clear
     from context_chef.selection.clearing import compact_messages
     from context_chef.selection.counting import resolve_tokenizer
     from context_chef.selection.durable import (
@@ -213,10 +209,14 @@ if TYPE_CHECKING:
     )
     from context_chef.selection.prune_rules import PrunedTools
     from context_chef.selection.pruner import Pruner, PrunerConfig
-    from context_chef.selection.reset import reset
-    from context_chef.selection.server import anthropic_server_context_management, server
+    from context_chef.selection.strategies.anchored import anchored
+    from context_chef.selection.strategies.background import background
+    from context_chef.selection.strategies.chain import chain
+    from context_chef.selection.strategies.clear import clear
+    from context_chef.selection.strategies.reset import reset
+    from context_chef.selection.strategies.server import anthropic_server_context_management, server
+    from context_chef.selection.strategies.summarize import summarize
     from context_chef.selection.strategy import OverflowStrategy
-    from context_chef.selection.summarize import summarize
     from context_chef.selection.summary import CompressionCheck
     from context_chef.selection.summary_message import render_summary_message
     from context_chef.selection.tool_groups import ToolGroup
@@ -379,17 +379,17 @@ _HOME = {
     "after_adapt": "slots",
     "after_assemble": "slots",
     "after_overflow": "slots",
-    "anchored": "selection.anchored",
-    "anthropic_server_context_management": "selection.server",
+    "anchored": "selection.strategies.anchored",
+    "anthropic_server_context_management": "selection.strategies.server",
     "audit_anthropic_cache_placement": "placement.cache",
-    "background": "selection.background",
+    "background": "selection.strategies.background",
     "before_adapt": "slots",
     "before_assemble": "slots",
     "before_overflow": "slots",
     "builtin_registry": "adaptation",
     "canonical_json": "ir.canonical",
-    "chain": "selection.chain",
-    "clear": "selection.clear",
+    "chain": "selection.strategies.chain",
+    "clear": "selection.strategies.clear",
     "compact_history": "selection.durable",
     "compact_history_sync": "selection.durable",
     "compact_messages": "selection.clearing",
@@ -437,15 +437,15 @@ _HOME = {
     "render_recalled_content": "retrieval",
     "render_skill": "placement.skill_render",
     "render_summary_message": "selection.summary_message",
-    "reset": "selection.reset",
+    "reset": "selection.strategies.reset",
     "resolve_tokenizer": "selection.counting",
     "resolve_vocabulary": "prompts.vocabulary",
     "select_tools": "selection.tool_selector",
     "select_tools_sync": "selection.tool_selector",
-    "server": "selection.server",
+    "server": "selection.strategies.server",
     "simulate": "costs",
     "stringify_payload": "ir.canonical",
-    "summarize": "selection.summarize",
+    "summarize": "selection.strategies.summarize",
     "summarize_history": "selection.durable",
     "summarize_history_sync": "selection.durable",
     "thaw": "ir.frozen",

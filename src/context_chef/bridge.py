@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
+import os.path
+import sys
 from collections.abc import Awaitable, Coroutine
 from contextlib import suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from context_chef.errors import AsyncRequiredError
@@ -16,7 +16,7 @@ T = TypeVar("T")
 MaybeAwaitable: TypeAlias = T | Awaitable[T]
 """What a plugged-in part may answer: a value, or something to wait for."""
 
-_OURS: Final = str(Path(__file__).parent)
+_OURS: Final = os.path.dirname(__file__)
 _NOT_STEPPING: Final = object()
 # A context variable, because strategies and stores settle without knowing who called them.
 # It holds the loop around the sync call, so that a part may still run a loop of its own.
@@ -72,7 +72,9 @@ def _waiting_part(work: Coroutine[Any, Any, Any]) -> str:
 
 
 def _running_loop() -> object | None:
+    # No loop runs where nobody has loaded asyncio, and loading it costs a program more than we do.
+    current = getattr(sys.modules.get("asyncio.events"), "get_running_loop", None)
     try:
-        return asyncio.get_running_loop()
+        return None if current is None else current()
     except RuntimeError:
         return None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
 from context_chef.adaptation.profiles import Profiles
-from context_chef.adaptation.read_calls import read_tool_call
 from context_chef.adaptation.registry import AdapterRegistry
 from context_chef.bridge import run_sync
 from context_chef.errors import InputError, SettingsError, UnknownToolError, shown
@@ -19,7 +18,6 @@ from context_chef.ir.rows import read_system
 from context_chef.ir.text import clean_text
 from context_chef.ir.tools import ToolDefinition
 from context_chef.persistence.backend import StorageBackend
-from context_chef.persistence.memory import Memory
 from context_chef.persistence.memory_config import MemoryConfig
 from context_chef.persistence.offload_config import OffloadConfig
 from context_chef.persistence.offloader import Offloader
@@ -36,13 +34,10 @@ from context_chef.pipeline.turn import (
     TransformToolResult,
 )
 from context_chef.placement.announcements import Announcement, announcement
-from context_chef.placement.dynamic_state import dynamic_state
-from context_chef.placement.guardrails import Guardrails, guardrails
 from context_chef.placement.skills import Skill, SkillLike
-from context_chef.retrieval.dispatch import dispatch_context_tool, is_context_tool_name
+from context_chef.placement.state_block import dynamic_state
+from context_chef.retrieval.context_tool import is_context_tool_name
 from context_chef.retrieval.policy import ContextToolConfig
-from context_chef.retrieval.recall import render_recalled_content
-from context_chef.selection.gate import ToolVerdict
 from context_chef.selection.janitor_config import (
     CompressionModel,
     JanitorConfig,
@@ -51,16 +46,17 @@ from context_chef.selection.janitor_config import (
 from context_chef.selection.pruner import Pruner, PrunerConfig
 from context_chef.selection.tool_groups import GroupLike
 from context_chef.slots import Handler, Slot
-from context_chef.snapshot import ChefSnapshot
-from context_chef.wiring import (
-    ChefOptions,
-    SkillSource,
-    Wiring,
-    branch,
-    restore_parts,
-    settings_of_file,
-    take_snapshot,
-)
+from context_chef.wiring.options import ChefOptions
+from context_chef.wiring.parts import Wiring
+
+# What a chef can do beside compiling is loaded by the methods that do it: most programs use little
+# of it, and each pays for what it uses.
+if TYPE_CHECKING:
+    from context_chef.persistence.memory import Memory
+    from context_chef.placement.guardrails import Guardrails
+    from context_chef.selection.gate import ToolVerdict
+    from context_chef.snapshot import ChefSnapshot
+    from context_chef.wiring.moments import SkillSource
 
 Section = Mapping[str, Any]
 
@@ -124,6 +120,8 @@ class ContextChef:
         `compression_model` summarises for every strategy that has no model of its own, and `parts`
         (`store`, `logger`, `clock`, …) take the place of settings. Raises SettingsError.
         """
+        from context_chef.wiring.plain_settings import settings_of_file
+
         made = settings_of_file(settings, compression_model=compression_model)
         return cls(**{**made, **parts})
 
@@ -182,6 +180,8 @@ class ContextChef:
 
     def with_guardrails(self, options: Guardrails | Section | None) -> ContextChef:
         """How the answer has to look; None takes it back."""
+        from context_chef.placement.guardrails import guardrails
+
         self._session.change(guardrails=guardrails(options))
         return self
 
@@ -254,6 +254,9 @@ class ContextChef:
         usable name, which a model may well send, and what is no call at all may not run either:
         the reason says what a call is. Only a blocked call is an event.
         """
+        from context_chef.adaptation.read_calls import read_tool_call
+        from context_chef.selection.gate import ToolVerdict
+
         try:
             request = read_tool_call(call)
         except InputError as error:
@@ -280,6 +283,9 @@ class ContextChef:
         `Error:`. Raises InputError for what is no call, and UnknownToolError for a name that is
         not ours: ask `owns_tool` first.
         """
+        from context_chef.adaptation.read_calls import read_tool_call
+        from context_chef.retrieval.dispatch import dispatch_context_tool
+
         request = read_tool_call(call)
         if not self.owns_tool(request.name):
             raise UnknownToolError(
@@ -356,6 +362,8 @@ class ContextChef:
         stored = await self._wiring.offloader.resolve(uri)
         if stored is None or format == "raw":
             return stored
+        from context_chef.retrieval.recall import render_recalled_content
+
         return render_recalled_content(stored)
 
     def resolve_recall_sync(
@@ -482,6 +490,8 @@ class ContextChef:
 
         `include` names further namespaces of the store that go with it, such as `notes` and `vfs`.
         """
+        from context_chef.wiring.moments import take_snapshot
+
         return await take_snapshot(self._wiring, self._session.state, label, include)
 
     def snapshot_sync(
@@ -499,6 +509,9 @@ class ContextChef:
         takes a skill that is registered here with its present words, `"snapshot"` with those that
         were saved. What fails leaves the chef as it was.
         """
+        from context_chef.snapshot import ChefSnapshot
+        from context_chef.wiring.moments import restore_parts
+
         if not isinstance(cast(Any, snapshot), ChefSnapshot):
             raise InputError(
                 f"a `ChefSnapshot` is what is restored, not {shown(snapshot)}; read a stored one "
@@ -522,6 +535,8 @@ class ContextChef:
         writes there later shows in the fork, but for memory. Slot handlers and event observers
         come along when asked for; targets that were registered always do.
         """
+        from context_chef.wiring.moments import branch
+
         forked = object.__new__(type(self))
         state = self._session.state
         forked._wire(await branch(self._wiring), state)

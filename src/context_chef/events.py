@@ -147,6 +147,15 @@ class Logger(Protocol):
     def warning(self, msg: object, *args: object) -> None: ...
 
 
+class LibraryLog:
+    """The standard library's logger `context_chef`, loaded when there is something to say."""
+
+    def warning(self, msg: object, *args: object) -> None:
+        import logging  # a tenth of what importing us costs, and mostly nothing is said
+
+        logging.getLogger("context_chef").warning(msg, *args, stacklevel=2)
+
+
 class Emitter:
     """Observers by topic. A failing observer is logged and the rest are still told."""
 

@@ -21,8 +21,8 @@ from context_chef.pipeline.binding import SentPrefixes
 from context_chef.pipeline.last_request import LastRequest
 from context_chef.pipeline.sent_request import SentRequest
 from context_chef.placement.announcements import Announcement
-from context_chef.placement.dynamic_state import DynamicState
 from context_chef.placement.guardrails import Guardrails
+from context_chef.placement.state_block import DynamicState
 from context_chef.placement.tail import SentTail
 
 VERSION = 1

@@ -13,10 +13,11 @@ from context_chef.adaptation.mending import Ledger, Mending
 from context_chef.ir.blocks import Block, Provider, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.repair import Placed
+from context_chef.patterns import regex
 
 _LIMIT: Final[dict[Provider, int]] = {"anthropic": 64, "openai": 40, "openai-responses": 64}
-_ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
-_ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9_-]+", re.ASCII)
+_ANTHROPIC: Final = regex(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
+_ILLEGAL: Final = regex(r"[^a-zA-Z0-9_-]+", re.ASCII)
 _DIGITS: Final = 10
 _WHOLE_REQUEST: Final = frozenset({"anthropic", "openai-responses"})
 """Where an id means one call of the whole request; elsewhere one of its turn."""

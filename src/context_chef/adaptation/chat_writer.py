@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
@@ -45,6 +44,7 @@ from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
 from context_chef.ir.running import Starts
+from context_chef.patterns import regex
 from context_chef.prompts.adaptation import (
     INSTRUCTION_MEDIA,
     compaction_text,
@@ -58,9 +58,9 @@ from context_chef.prompts.adaptation import (
 from context_chef.prompts.guardrails import prefill_enforcement
 
 WIRE: Final = "openai"
-_NAME: Final = re.compile(r"[^\s<|\\/>]{1,64}")
-_NOT_IN_NAME: Final = re.compile(r"[\s<|\\/>]+")
-_OFFICIAL_MODEL: Final = re.compile(r"(?:gpt-|chatgpt-|o\d)")
+_NAME: Final = regex(r"[^\s<|\\/>]{1,64}")
+_NOT_IN_NAME: Final = regex(r"[\s<|\\/>]+")
+_OFFICIAL_MODEL: Final = regex(r"(?:gpt-|chatgpt-|o\d)")
 _OFFICIAL_FIELDS: Final = frozenset(
     {"role", "name", "refusal", "audio", "function_call", "annotations", "parsed", "tool_calls"}
 )

@@ -32,6 +32,7 @@ from context_chef.adaptation.profile_data import (
 )
 from context_chef.errors import SettingsError, nearest, shown
 from context_chef.given import check_text
+from context_chef.patterns import regex
 
 __all__ = [
     "BUILTIN_PROFILES",
@@ -71,7 +72,7 @@ _PROVIDER_OF_TARGET: dict[str, Provider] = {
 }
 
 # What gateways and clouds put in front of an id: `anthropic/…`, `models/…`, `us.anthropic.…`.
-_ROUTE = re.compile(
+_ROUTE = regex(
     r"^(?:(?:openrouter|litellm_proxy|vertex_ai|vertex|bedrock|azure|azure_ai|anthropic|openai"
     r"|gemini|google|google-gla|google-vertex|vertex_ai_beta|converse|responses|models|tunedModels"
     r"|publishers)[/:]|projects/[^/]+/|locations/[^/]+/|publishers/[^/]+/"
@@ -79,11 +80,11 @@ _ROUTE = re.compile(
     re.IGNORECASE,
 )
 # What may follow an id without changing which model it is: snapshots and releases of it.
-_SUFFIX = re.compile(
+_SUFFIX = regex(
     r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|@default|@latest|-latest|-v\d+(?::\d+)?|:\d+k|\[1m\]|:free|:nitro|:floor)$",
     re.IGNORECASE,
 )
-_GEMINI_SUFFIX = re.compile(
+_GEMINI_SUFFIX = regex(
     r"(?:-\d{3}|-preview(?:-\d{2}-\d{2,4})?|-exp(?:-\d{2}-\d{2,4})?|-latest|-stable)$",
     re.IGNORECASE,
 )

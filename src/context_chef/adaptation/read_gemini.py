@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from context_chef.adaptation.conversation import Conversation, plain
 from context_chef.adaptation.gemini_names import DATA_FIELDS, SDK_ONLY, TOP_LEVEL, camel_keys
-from context_chef.adaptation.read_tools import read_tools
+from context_chef.adaptation.given_tools import read_tools
 from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import (
     Block,

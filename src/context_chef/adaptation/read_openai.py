@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from context_chef.adaptation.conversation import Conversation, plain
+from context_chef.adaptation.given_tools import read_tools
 from context_chef.adaptation.openai_parts import (
     kept_inline,
     read_part,
     untyped_part,
     words_without_type,
 )
-from context_chef.adaptation.read_tools import read_tools
 from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import (
     Block,

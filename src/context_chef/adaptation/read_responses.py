@@ -13,9 +13,9 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.conversation import Conversation
+from context_chef.adaptation.given_tools import read_tools
 from context_chef.adaptation.openai_parts import untyped_part, words_without_type
 from context_chef.adaptation.read_openai import repaired, split_body, text_field
-from context_chef.adaptation.read_tools import read_tools
 from context_chef.adaptation.responses_parts import WIRE, read_item_part
 from context_chef.errors import InputError, shown
 from context_chef.ir.blocks import Block, Opaque, Text, ToolCall

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, cast
 
 from context_chef.adaptation.adapter import TargetAdapter, WireAdapter
-from context_chef.adaptation.anthropic import AnthropicAdapter
-from context_chef.adaptation.gemini import GeminiAdapter
-from context_chef.adaptation.openai_chat import OpenAIAdapter
-from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.errors import SettingsError, shown
 
 Adapter: TypeAlias = TargetAdapter | WireAdapter
@@ -17,9 +14,57 @@ BUILTIN: Final = "builtin"
 """The source id of the adapters that are there from the start."""
 
 
-class _Entry(NamedTuple):
-    adapter: Adapter
-    source_id: str | None
+# A program mostly speaks to one provider: the code of the others is not loaded.
+
+
+def _openai() -> Adapter:
+    from context_chef.adaptation.openai_chat import OpenAIAdapter
+
+    return OpenAIAdapter()
+
+
+def _anthropic() -> Adapter:
+    from context_chef.adaptation.anthropic import AnthropicAdapter
+
+    return AnthropicAdapter()
+
+
+def _gemini() -> Adapter:
+    from context_chef.adaptation.gemini import GeminiAdapter
+
+    return GeminiAdapter()
+
+
+def _openai_responses() -> Adapter:
+    from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
+
+    return OpenAIResponsesAdapter()
+
+
+_MAKERS: Final[Mapping[str, Callable[[], Adapter]]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "openai-responses": _openai_responses,
+}
+BUILTIN_TARGETS: Final = tuple(_MAKERS)
+"""The names of the built-in targets."""
+
+
+class _Entry:
+    """An adapter, made when it is first asked for, and who registered it."""
+
+    def __init__(self, make: Callable[[], Adapter], source_id: str | None) -> None:
+        self._make = make
+        self._made: Adapter | None = None
+        self.source_id = source_id
+
+    @property
+    def adapter(self) -> Adapter:
+        if self._made is None:
+            # Two threads may both come here: what an adapter remembers it can make again.
+            self._made = self._make()
+        return self._made
 
 
 class AdapterRegistry:
@@ -31,6 +76,13 @@ class AdapterRegistry:
 
     def __init__(self) -> None:
         self._entries: dict[str, list[_Entry]] = {}
+
+    @classmethod
+    def of_builtins(cls) -> AdapterRegistry:
+        """See `builtin_registry()`."""
+        registry = cls()
+        registry._entries = {name: [_Entry(make, BUILTIN)] for name, make in _MAKERS.items()}
+        return registry
 
     def register(self, name: str, adapter: Adapter, source_id: str | None = None) -> None:
         """Let `adapter` answer to `name`. `source_id` groups what is taken away together.
@@ -44,7 +96,7 @@ class AdapterRegistry:
             raise SettingsError(
                 f"`adapter` needs a method `compile(messages)`; {shown(adapter)} has none."
             )
-        self._entries.setdefault(name, []).append(_Entry(adapter, source_id))
+        self._entries.setdefault(name, []).append(_Entry(lambda: adapter, source_id))
 
     def adopt(self, other: AdapterRegistry) -> None:
         """Hold what another registry holds; later registrations on either side stay there."""
@@ -93,12 +145,23 @@ class AdapterRegistry:
 
 def builtin_registry() -> AdapterRegistry:
     """A new registry with the built-in targets, all under the source id `builtin`."""
-    registry = AdapterRegistry()
-    registry.register("openai", OpenAIAdapter(), BUILTIN)
-    registry.register("anthropic", AnthropicAdapter(), BUILTIN)
-    registry.register("gemini", GeminiAdapter(), BUILTIN)
-    registry.register("openai-responses", OpenAIResponsesAdapter(), BUILTIN)
-    return registry
+    return AdapterRegistry.of_builtins()
+
+
+def builtin_name_of(adapter: object) -> str | None:
+    """The target whose built-in adapter this is, or is derived from."""
+    from context_chef.adaptation.anthropic import AnthropicAdapter
+    from context_chef.adaptation.gemini import GeminiAdapter
+    from context_chef.adaptation.openai_chat import OpenAIAdapter
+    from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
+
+    kinds: tuple[tuple[type, str], ...] = (
+        (AnthropicAdapter, "anthropic"),
+        (GeminiAdapter, "gemini"),
+        (OpenAIResponsesAdapter, "openai-responses"),
+        (OpenAIAdapter, "openai"),
+    )
+    return next((name for kind, name in kinds if isinstance(adapter, kind)), None)
 
 
 def get_adapter(name: str) -> Adapter:

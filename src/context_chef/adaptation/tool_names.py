@@ -8,15 +8,16 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from context_chef.ir.blocks import Provider
+from context_chef.patterns import regex
 
 NAME_LIMIT: Final = 64
 _LEGAL: Final[dict[Provider, re.Pattern[str]]] = {
-    "anthropic": re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII),
-    "openai": re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII),
-    "openai-responses": re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII),
-    "gemini": re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}", re.ASCII),
+    "anthropic": regex(r"[a-zA-Z0-9_-]{1,64}", re.ASCII),
+    "openai": regex(r"[a-zA-Z0-9_-]{1,64}", re.ASCII),
+    "openai-responses": regex(r"[a-zA-Z0-9_-]{1,64}", re.ASCII),
+    "gemini": regex(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}", re.ASCII),
 }
-_ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9_-]+", re.ASCII)
+_ILLEGAL: Final = regex(r"[^a-zA-Z0-9_-]+", re.ASCII)
 _DIGITS: Final = 8
 
 

@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple, cast
 
 from context_chef.adaptation.json_schema import Schema, SchemaCleaner
 from context_chef.ir.blocks import Provider
+from context_chef.patterns import regex
 from context_chef.prompts.repair import alternatives_note
 
-_PROPERTY_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}", re.ASCII)
+_PROPERTY_NAME: Final = regex(r"[a-zA-Z0-9_.-]{1,64}", re.ASCII)
 _COMBINATIONS: Final = ("allOf", "anyOf", "oneOf")
 _MOST_HOPS: Final = 8
 

@@ -8,14 +8,14 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.anthropic_body import cache_control
-from context_chef.adaptation.model_profile import ModelProfile
-from context_chef.adaptation.own_calls import original_arguments
-from context_chef.adaptation.read_tools import (
+from context_chef.adaptation.given_tools import (
     GEMINI_TOOL,
     json_schema_of,
     read_tools,
     tool_from_dict,
 )
+from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.own_calls import original_arguments
 from context_chef.adaptation.strict_schema import StrictBudget
 from context_chef.adaptation.tool_memo import mended_schema
 from context_chef.adaptation.tool_names import is_legal_name, map_names, wire_name

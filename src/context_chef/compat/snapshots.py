@@ -13,8 +13,8 @@ from context_chef.ir.transcript import Transcript
 from context_chef.persistence.backend import StoredEntry
 from context_chef.persistence.memory_config import MemorySnapshot
 from context_chef.placement.announcements import Announcement, announced, announcement
-from context_chef.placement.dynamic_state import DynamicState
 from context_chef.placement.guardrails import Guardrails, guardrails
+from context_chef.placement.state_block import DynamicState
 from context_chef.selection.pruner import Pruner
 from context_chef.snapshot import ChefSnapshot
 

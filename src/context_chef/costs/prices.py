@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -22,11 +21,12 @@ from context_chef.adaptation.profiles import (
 from context_chef.errors import SettingsError, nearest, shown
 from context_chef.given import check_mapping, check_text, read_list
 from context_chef.ir.frozen import EMPTY
+from context_chef.patterns import regex
 
 PRICES_AS_OF: Final = date(2026, 11, 30)
 """The day that the built-in prices were looked up for; requests are priced as of it by default."""
 
-_DATE: Final = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
+_DATE: Final = regex(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
 _OWN: Final = ("source", "date", "like")
 
 

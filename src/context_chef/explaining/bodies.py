@@ -16,6 +16,7 @@ from context_chef.explaining.pieces import Piece
 from context_chef.explaining.tracing import Stretch
 from context_chef.given import check_mapping, check_text
 from context_chef.ir.report import Place
+from context_chef.patterns import regex
 from context_chef.selection.counting import TokenizerLike, resolve_tokenizer
 
 _OURS: Final = {
@@ -29,7 +30,7 @@ _OURS: Final = {
     "EPHEMERAL_MESSAGE": "guardrail",
 }
 """Tags that this library writes, and the source of what stands in them."""
-_TAGGED: Final = re.compile(
+_TAGGED: Final = regex(
     r"(?<![^\n])<(" + "|".join(_OURS) + r")[^>\n]*>\n.*?\n</\1>(?![^\n])", re.DOTALL
 )
 

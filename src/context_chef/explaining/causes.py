@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -10,6 +9,7 @@ import msgspec
 
 from context_chef.explaining.rules import kind_of_source
 from context_chef.ir.report import Span
+from context_chef.patterns import regex
 
 CauseKind: TypeAlias = Literal[
     "setter",
@@ -103,7 +103,7 @@ _KINDS: Final[dict[str, CauseKind]] = {
 }
 _FIRST: Final = ("fold", "skill", "handler", "repair", "caller", "memory", "state", "announcement")
 """Which of two sources that replaced each other is the cause, the surest first."""
-_CLOCK: Final = re.compile(
+_CLOCK: Final = regex(
     r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?"
     r"(?:Z|[+-]\d{2}:?\d{2})?"
     r"|\d{1,2}[./]\d{1,2}[./]\d{2,4}"

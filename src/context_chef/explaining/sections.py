@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
+from context_chef.patterns import regex
 from context_chef.prompts.xml import fence, object_to_xml
 
-_ENTRY: Final = re.compile(r'<entry key="([^"]*)">\n.*?\n</entry>', re.DOTALL)
-_ANNOUNCEMENT: Final = re.compile(r'<announcement id="([^"]*)">\n.*?\n</announcement>', re.DOTALL)
-_TOOLKIT: Final = re.compile(r'<toolkit name="([^"]*)".*?(?:</toolkit>|/>)', re.DOTALL)
+_ENTRY: Final = regex(r'<entry key="([^"]*)">\n.*?\n</entry>', re.DOTALL)
+_ANNOUNCEMENT: Final = regex(r'<announcement id="([^"]*)">\n.*?\n</announcement>', re.DOTALL)
+_TOOLKIT: Final = regex(r'<toolkit name="([^"]*)".*?(?:</toolkit>|/>)', re.DOTALL)
 _ROOT: Final = "dynamic_state"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
 from context_chef.ir.rows import flat_row
 from context_chef.ir.text import clean_text
+from context_chef.patterns import regex
 
 
 @runtime_checkable
@@ -303,19 +303,19 @@ SHORTEST_SPACED: Final = 4
 """Shorter words are not in the table of those that are one token behind a blank."""
 _LONGEST_WORD: Final = 64
 _LONGEST_PIECE: Final = 15
-_CJK: Final = re.compile("[\u4e00-\u9fa5\u3040-\u30ff\uac00-\ud7af]")
+_CJK: Final = regex("[\u4e00-\u9fa5\u3040-\u30ff\uac00-\ud7af]")
 _LOWER: Final = "a-z\u00df-\u00f6\u00f8-\u00ff\u0100-\u024f\u1e00-\u1eff"
 _UPPER: Final = "A-Z\u00c0-\u00d6\u00d8-\u00de"
 _BEYOND: Final = "\u0080-\U0010ffff"
-_PIECE: Final = re.compile(
+_PIECE: Final = regex(
     rf"[^\r\n{_UPPER}{_LOWER}0-9{_BEYOND}]?(?:[{_UPPER}]*[{_LOWER}]+|[{_UPPER}]+)"
     rf"|[0-9]{{1,3}}| ?[^\s{_UPPER}{_LOWER}0-9{_BEYOND}]+[\r\n/]*"
     rf"| ?[^\x00-\x7f{_UPPER}{_LOWER}]{{1,64}}"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_FILLING: Final = re.compile(r"([^\s])\1{7,}")
-_CHANGES: Final = re.compile(r"(\s)\1*")
-_LINE_ENDS: Final = re.compile(r"(?:\r\n)+|\n+|\r")
+_FILLING: Final = regex(r"([^\s])\1{7,}")
+_CHANGES: Final = regex(r"(\s)\1*")
+_LINE_ENDS: Final = regex(r"(?:\r\n)+|\n+|\r")
 _RANDOM: Final = 0.62
 """Tokens for a letter in words of no language."""
 _NATURAL: Final = 0.78

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Final
 
 import msgspec
 
 from context_chef.errors import AddressError, shown
+from context_chef.patterns import regex
 from context_chef.persistence.backend import sendable
 
 SCHEME: Final = "context://"
 MAX_PATH_BYTES: Final = 4096
 """The longest path, in UTF-8 bytes. Longer ones are refused before any backend sees them."""
 
-_CONTENT_PATH: Final = re.compile(r"(?s)(?P<ns>.*)_(?P<digest>[0-9a-f]{16})\.txt")
+_CONTENT_PATH: Final = regex(r"(?s)(?P<ns>.*)_(?P<digest>[0-9a-f]{16})\.txt")
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from context_chef.patterns import regex
+
 MAX_LINE_CHARS: Final = 240
 
-_CERTAIN: Final = re.compile(
+_CERTAIN: Final = regex(
     r"""
       ^\s*Traceback\ \(most\ recent\ call\ last\)
     | ^\s*[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b\s*(?::|$|\()
@@ -29,24 +31,24 @@ _CERTAIN: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_LIKELY: Final = re.compile(
+_LIKELY: Final = regex(
     r"\b(?:ERROR|Error|error|EXCEPTION|Exception|failed|FAILED|Failed|failure|FAILURE|Failure"
     r"|cannot|refused|timed out|undefined reference|not found|denied)\b"
 )
-_HARMLESS: Final = re.compile(
+_HARMLESS: Final = regex(
     r"(?:^|[,;:(\[|]\s*|\bwith\s+|\bfound\s+)(?:0|no|zero|without)\s+(?:\w+\s+)?"
     r"(?:errors?|failures?|failed|exceptions?)\b"
     r"|\b(?:errors?|failures?|failed)\s*[:=]\s*(?:0|none|null|false|\[\]|\"\")(?:\b|\W|$)",
     re.IGNORECASE,
 )
-_CLUE: Final = re.compile(
+_CLUE: Final = regex(
     "error|exception|fail|fatal|panic|critical|severe|traceback|denied|not found|no such|refused"
     "|timed out|npm err|cannot|unhandled|assert|fault|dumped|of memory|oomkilled|exit|returned"
     "|undefined"
     r"|interrupt|warning|\ne {2}"
 )
 """What every line that matters has in it, in lower case: the quick look before the careful one."""
-_CODE: Final = re.compile(
+_CODE: Final = regex(
     r"""
       [;{(,]\s*$ | => | \$\{
     | ^\W*\d*\W*(?:import|from|def|class|function|const|let|var|export|return|raise|throw
@@ -58,8 +60,8 @@ _CODE: Final = re.compile(
     re.VERBOSE,
 )
 """Source code talks about errors without being one."""
-_DIGITS: Final = re.compile(r"\d+")
-_TIMES: Final = re.compile(
+_DIGITS: Final = regex(r"\d+")
+_TIMES: Final = regex(
     r"(?:\b\d{4}[-/]\d\d[-/]\d\d[T ]?)?\b\d\d?:\d\d:\d\d(?:[.,]\d+)?Z?"
     r"|\b1[0-9]{9}(?:[.]?[0-9]{3})?\b"
 )

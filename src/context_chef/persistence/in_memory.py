@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from context_chef.persistence.backend import (
     Clock,
@@ -19,7 +20,9 @@ from context_chef.persistence.backend import (
 )
 from context_chef.persistence.forks import PerProcess
 from context_chef.persistence.given import check_names, check_search, check_text
-from context_chef.persistence.ranking import RankedEntries
+
+if TYPE_CHECKING:
+    from context_chef.persistence.ranking import RankedEntries
 
 
 class InMemoryBackend:
@@ -123,6 +126,9 @@ class InMemoryBackend:
         with self._locks.get():
             ranked = self._ranked.get().get(ns)
             if ranked is None:
+                # The words of many scripts and SQLite, for those who search.
+                from context_chef.persistence.ranking import RankedEntries
+
                 ranked = self._ranked.get()[ns] = RankedEntries()
                 ranked.refresh(dict(self._namespaces.get(ns, {})))
         return ranked.search(query, prefix=prefix, limit=limit, offset=offset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 import weakref
@@ -85,6 +84,8 @@ class EntryLocks:
 
 async def _wait(key: _Key, holder: int, pause: float) -> None:
     if not stepping():
+        import asyncio  # loaded already: a loop runs
+
         await asyncio.sleep(pause)
     elif holder == threading.get_ident():
         # The holder is a task of the loop around this very call: it could never finish.

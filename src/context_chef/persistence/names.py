@@ -20,21 +20,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from typing import Final
+
+from context_chef.patterns import regex
 
 LONGEST_NAME: Final = 200
 """UTF-8 bytes of one name; leaves room for a mark below the usual limit of 255."""
 
 LOCK_NAME: Final = ".lock"
-TEMPORARY: Final = re.compile(r"\.tmp_[0-9a-f]{16}")
+TEMPORARY: Final = regex(r"\.tmp_[0-9a-f]{16}")
 
 _EMPTY: Final = "%-"
 _MORE: Final = "%+"
-_ALTERNATE: Final = re.compile(r"(?s)(?P<base>.+)%~(?P<hash>[0-9a-f]{8})(?P<folder>d?)")
-_ESCAPE: Final = re.compile(r"%([0-9A-F]{2})")
-_ALWAYS_AWKWARD: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_FORBIDDEN_ON_WINDOWS: Final = re.compile(r'[<>:"|?*]')
+_ALTERNATE: Final = regex(r"(?s)(?P<base>.+)%~(?P<hash>[0-9a-f]{8})(?P<folder>d?)")
+_ESCAPE: Final = regex(r"%([0-9A-F]{2})")
+_ALWAYS_AWKWARD: Final = regex(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_FORBIDDEN_ON_WINDOWS: Final = regex(r'[<>:"|?*]')
 _DEVICES: Final = frozenset(
     ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"]
     + [f"{port}{digit}" for port in ("COM", "LPT") for digit in "0123456789¹²³"]

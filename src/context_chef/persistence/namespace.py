@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -159,6 +158,8 @@ class NamespaceView:
         for start in range(0, len(paths), _READS_AT_ONCE):
             batch = paths[start : start + _READS_AT_ONCE]
             if self._calls.reads_at_once():
+                import asyncio  # loaded already: a loop runs
+
                 found += await asyncio.gather(*map(self._read_or_damage, batch))
             else:
                 found += [await self._read_or_damage(path) for path in batch]
@@ -583,4 +584,6 @@ async def _pause(seconds: float) -> None:
     if stepping():
         time.sleep(seconds)
     else:
+        import asyncio  # loaded already: a loop runs
+
         await asyncio.sleep(seconds)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
 from context_chef.bridge import MaybeAwaitable
-from context_chef.events import Event, Logger
+from context_chef.events import Event, LibraryLog, Logger
 
 Emit: TypeAlias = Callable[[Event], MaybeAwaitable[object]]
 """Is given what happened. May be async: `Emitter.emit` is one."""
@@ -16,7 +15,7 @@ Emit: TypeAlias = Callable[[Event], MaybeAwaitable[object]]
 
 def log_of_library() -> Logger:
     """The logger used when none is given."""
-    return logging.getLogger("context_chef")
+    return LibraryLog()
 
 
 async def tell(emit: Emit, event: Event) -> None:

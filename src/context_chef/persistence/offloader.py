@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -20,6 +19,7 @@ from context_chef.errors import (
     shown,
 )
 from context_chef.events import Logger, OffloadCreated
+from context_chef.patterns import regex
 from context_chef.persistence.backend import (
     Clock,
     StorageBackend,
@@ -29,13 +29,9 @@ from context_chef.persistence.backend import (
     system_clock,
 )
 from context_chef.persistence.cutting import Cut, cut
-from context_chef.persistence.error_lines import error_lines
 from context_chef.persistence.eviction import AccessRecord, EvictionResult
-from context_chef.persistence.file_system import FileSystemBackend
-from context_chef.persistence.layouts import FLAT_VFS_LAYOUTS
 from context_chef.persistence.notices import Emit, emit_nothing, log_of_library, tell
 from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
-from context_chef.persistence.previews import kind_of_text, preview
 from context_chef.persistence.store import Store
 from context_chef.prompts import offload as wording
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
@@ -47,7 +43,7 @@ _REMEMBERED_CHARS: Final = 16_000_000
 _ALL_SHOWN: Final = "head and tail would show all of it"
 _A_MARKER: Final = "it is what stands for an offloaded text already"
 _NO_GAIN: Final = "its marker would be no shorter than the text itself"
-_LEGACY_NAME: Final = re.compile(r"vfs_([0-9]{1,16})_[0-9a-f]+\.txt")
+_LEGACY_NAME: Final = regex(r"vfs_([0-9]{1,16})_[0-9a-f]+\.txt")
 
 
 class OffloadResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -351,6 +347,10 @@ class Offloader:
         return entry is not None and entry.content == content
 
     async def _marked(self, content: str, where: Cut, path: str, uri: str, noun: str) -> str:
+        # Readers of logs, JSON, HTML and code, for those who have something to offload.
+        from context_chef.persistence.error_lines import error_lines
+        from context_chef.persistence.previews import kind_of_text, preview
+
         head, tail = content[: where.head_end], content[where.tail_start :]
         kind = kind_of_text(content) if self.config.preview else None
         kept = (
@@ -403,6 +403,10 @@ def _own_store(config: OffloadConfig, clock: Clock) -> Store | StorageBackend | 
     if config.adapter is not None:
         return config.adapter
     if config.storage_dir is not None:
+        # A folder's guards against links, races and crashes, for those who keep one.
+        from context_chef.persistence.file_system import FileSystemBackend
+        from context_chef.persistence.layouts import FLAT_VFS_LAYOUTS
+
         return FileSystemBackend(config.storage_dir, layouts=FLAT_VFS_LAYOUTS, clock=clock)
     return None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, cast
 
+from context_chef.patterns import regex
 from context_chef.persistence.backend import sendable
 
 PASSAGE: Final = 1_500
@@ -14,7 +14,7 @@ PASSAGE: Final = 1_500
 SNIPPET: Final = 200
 """The most characters of a snippet."""
 
-_BLANKS: Final = re.compile(r"\s+")
+_BLANKS: Final = regex(r"\s+")
 
 
 class Passage(NamedTuple):

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from context_chef.patterns import regex
+
 TextKind: TypeAlias = Literal["json", "csv", "log", "diff", "html"]
 
 MAX_PREVIEW_CHARS: Final = 700
@@ -151,11 +153,11 @@ def _csv_preview(text: str) -> str | None:
 
 # ── Logs ──────────────────────────────────────────────────────────────────────────────────────
 
-_TIME: Final = re.compile(
+_TIME: Final = regex(
     r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\b\d\d:\d\d:\d\d\b"
     r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d"
 )
-_LEVEL: Final = re.compile(r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b", re.I)
+_LEVEL: Final = regex(r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b", re.I)
 
 
 def _looks_like_log(lines: list[str]) -> bool:
@@ -183,7 +185,7 @@ def _log_preview(text: str) -> str | None:
 # ── Diffs ─────────────────────────────────────────────────────────────────────────────────────
 
 
-_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK: Final = regex(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 def _looks_like_diff(lines: list[str]) -> bool:
@@ -231,7 +233,7 @@ def _diff_preview(text: str) -> str | None:
 
 # ── HTML ──────────────────────────────────────────────────────────────────────────────────────
 
-_HTML_START: Final = re.compile(
+_HTML_START: Final = regex(
     r"(?is)(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*(<!doctype html|<html[\s>]|<head[\s>]|<body[\s>])"
 )
 

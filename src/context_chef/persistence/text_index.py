@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from context_chef.patterns import regex
 from context_chef.persistence.backend import SearchHit, sendable
 from context_chef.persistence.given import LONGEST_QUERY
 from context_chef.persistence.layouts import load_meta
@@ -412,8 +412,8 @@ def _count(db: sqlite3.Connection, passages: int, words: int) -> None:
     db.execute("UPDATE totals SET passages = passages + ?, words = words + ?", (passages, words))
 
 
-_SURROGATES: Final = re.compile("[\ud800-\udfff]|\ufffd(?=\0)")
-_ESCAPED: Final = re.compile("\ufffd\0([0-9a-f]{4})")
+_SURROGATES: Final = regex("[\ud800-\udfff]|\ufffd(?=\0)")
+_ESCAPED: Final = regex("\ufffd\0([0-9a-f]{4})")
 
 
 def column_text(path: str) -> str:

@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
+from context_chef.patterns import regex
+
 LONGEST_WORD: Final = 64
 """Longer runs (hashes, base64) are indexed by their beginning."""
 
@@ -18,12 +20,12 @@ _UNSPACED: Final = (
 )
 # Vowel signs and the like belong to the word around them, though they are no letters.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-_IDENTIFIER: Final = re.compile(rf"[^\W{_UNSPACED}{_MARKS}]+(?:[{_MARKS}]+[^\W{_UNSPACED}]*)*")
-_RUN: Final = re.compile(rf"[{_UNSPACED}]+|{_IDENTIFIER.pattern}")
-_STARTS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
-_HUMP: Final = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+(?:[^\W\d_])*")
-_PLAIN: Final = re.compile(r"[a-z]+")
-_VOWEL: Final = re.compile(r"[aeiouy]")
+_IDENTIFIER: Final = regex(rf"[^\W{_UNSPACED}{_MARKS}]+(?:[{_MARKS}]+[^\W{_UNSPACED}]*)*")
+_RUN: Final = regex(rf"[{_UNSPACED}]+|{_IDENTIFIER.pattern}")
+_STARTS_UNSPACED: Final = regex(f"[{_UNSPACED}]")
+_HUMP: Final = regex(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+(?:[^\W\d_])*")
+_PLAIN: Final = regex(r"[a-z]+")
+_VOWEL: Final = regex(r"[aeiouy]")
 
 # Words that say nothing by themselves, left out of a query that also has others.
 _COMMON: Final = frozenset(

@@ -5,7 +5,6 @@ Everything here happens when an explanation is asked for. A compile only keeps w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple, cast
@@ -32,14 +31,15 @@ from context_chef.ir.diagnostics import Repair
 from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
 from context_chef.ir.report import Place, Span
+from context_chef.patterns import regex
 from context_chef.pipeline import finished
 from context_chef.pipeline.tool_changes import inline_tools
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.prompts.offload import has_marker
 
 _BUILT_IN: Final = (AnthropicAdapter, OpenAIAdapter, OpenAIResponsesAdapter, GeminiAdapter)
-_ADDRESS: Final = re.compile(r"context://[^\s`\"'<>)]+")
-_WHERE: Final = re.compile(r"messages\[(\d+)\]")
+_ADDRESS: Final = regex(r"context://[^\s`\"'<>)]+")
+_WHERE: Final = regex(r"messages\[(\d+)\]")
 _FOLDED: Final = frozenset({"summary", "dropped"})
 """What overflow writes in place of what leaves."""
 

@@ -18,7 +18,7 @@ from context_chef.pipeline import history_steps, window_steps
 from context_chef.pipeline.tool_changes import inline_tools
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.selection.learnt import Sent
-from context_chef.selection.server import find_server
+from context_chef.selection.strategies.server import find_server
 
 _ROUNDS = 4
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Set
 from functools import partial
 
 import msgspec
 
 from context_chef.adaptation.adapter import is_wire_adapter
-from context_chef.adaptation.anthropic import AnthropicAdapter
-from context_chef.adaptation.gemini import GeminiAdapter
-from context_chef.adaptation.openai_chat import OpenAIAdapter
-from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
+from context_chef.adaptation.registry import BUILTIN_TARGETS, builtin_name_of
 from context_chef.bridge import settle, stepping
 from context_chef.errors import SettingsError, WindowFullError, shown
 from context_chef.events import CompileStarted, CompressEnded
@@ -37,15 +33,8 @@ from context_chef.selection.compacted import (
 from context_chef.selection.fit import AROUND_HISTORY
 from context_chef.selection.janitor_turn import JanitorTurn
 from context_chef.selection.pass_fit import Standing
-from context_chef.selection.server import find_server
+from context_chef.selection.strategies.server import find_server
 from context_chef.slots import AfterOverflow, BeforeOverflow, after_overflow, before_overflow
-
-_BUILT_IN = (
-    (AnthropicAdapter, "anthropic"),
-    (GeminiAdapter, "gemini"),
-    (OpenAIResponsesAdapter, "openai-responses"),
-    (OpenAIAdapter, "openai"),
-)
 
 
 async def start(turn: CompileTurn) -> None:
@@ -80,20 +69,18 @@ def _find_target(turn: CompileTurn) -> None:
         turn.adapter = turn.parts.registry.get(target)
     elif callable(getattr(target, "compile", None)) or callable(getattr(target, "adapt", None)):
         turn.adapter = target
-        names = [name for kind, name in _BUILT_IN if isinstance(target, kind)]
-        turn.target_name = names[0] if names else type(target).__name__
+        turn.target_name = builtin_name_of(target) or type(target).__name__
     else:
         raise SettingsError(
             f"`target` is a name or an adapter with `compile(messages)`, not {shown(target)}."
         )
-    built_in = [name for _, name in _BUILT_IN]
-    if is_wire_adapter(turn.adapter) and turn.target_name not in built_in:
+    if is_wire_adapter(turn.adapter) and turn.target_name not in BUILTIN_TARGETS:
         raise SettingsError(
             f"The adapter of the target {shown(turn.target_name)} has `adapt(request)`, which is "
             "given what one of the built-in targets accepts. Register it under the name of that "
-            f"one ({', '.join(built_in)}), or give it `compile(messages)` alone."
+            f"one ({', '.join(BUILTIN_TARGETS)}), or give it `compile(messages)` alone."
         )
-    if inputs.model is not None and turn.target_name in built_in:
+    if inputs.model is not None and turn.target_name in BUILTIN_TARGETS:
         made = turn.parts.made
         turn.profile = made.profile(inputs.model, turn.target_name, settings.profiles)
 
@@ -162,6 +149,8 @@ async def _transform(turn: CompileTurn) -> None:
     if stepping():
         changed = [await item for item in work]
     else:
+        import asyncio  # loaded already: a loop runs
+
         changed = await asyncio.gather(*work)
     replaced = dict(zip(map(id, results), changed, strict=True))
     before = turn.history

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -18,8 +18,7 @@ from context_chef.ir.frozen import thaw
 from context_chef.ir.handed_out import apart
 from context_chef.ir.message import Message
 from context_chef.ir.payload import CompileMeta, Payload
-from context_chef.pipeline import explained, finished, reporting
-from context_chef.pipeline.foreign_hands import hold_to_json
+from context_chef.pipeline import reporting
 from context_chef.pipeline.preflight import check_written
 from context_chef.pipeline.sent_session import bound, hold_to_what_was_sent
 from context_chef.pipeline.tool_changes import SOURCE, inline_tools, remember_request
@@ -31,8 +30,11 @@ from context_chef.placement.cache import (
     mark_tools,
     place_breakpoints,
 )
-from context_chef.selection.server import server_request
+from context_chef.selection.strategies.server import server_request
 from context_chef.slots import AfterAdapt, BeforeAdapt, after_adapt, before_adapt, name_of
+
+if TYPE_CHECKING:
+    from context_chef.explaining.explanation import Explanation
 
 
 async def adapt(turn: CompileTurn) -> None:
@@ -47,14 +49,20 @@ async def adapt(turn: CompileTurn) -> None:
         await _adapt_custom(turn)
     remember_request(turn)
     handlers = slots.handlers(after_adapt)
+    mended = False
     if handlers:
+        # The provider's rules and the readers of all targets: only what others had in their hands
+        # is looked at.
+        from context_chef.pipeline.finished import mend_what_handlers_left
+        from context_chef.pipeline.foreign_hands import hold_to_json
+
         context = AfterAdapt(payload=cast(Payload, turn.payload), target=turn.target_name)
         turn.handled.append(("", _body_now(turn)))
         for handler in handlers:
             await settle(handler(context))
             hold_to_json(context.payload, turn.target_name, handler)
             turn.handled.append((name_of(handler), _body_now(turn)))
-    mended = bool(handlers) and await finished.mend_what_handlers_left(turn)
+        mended = await mend_what_handlers_left(turn)
     repaired = len(turn.repairs)
     await hold_to_what_was_sent(turn)
     if mended or len(turn.repairs) > repaired:
@@ -146,6 +154,8 @@ async def _adapt_custom(turn: CompileTurn) -> None:
             "`compile(messages)` has "
             "to answer a mapping."
         )
+    from context_chef.pipeline.foreign_hands import hold_to_json
+
     arguments = dict(cast(Mapping[str, Any], answer))
     hold_to_json(arguments, turn.target_name, turn.adapter)
     if turn.inputs.tools:
@@ -173,8 +183,15 @@ def _payload(turn: CompileTurn, arguments: Mapping[str, Any]) -> Payload:
         meta=meta,
         body=lambda arguments: http_body(target, arguments),
         report=reporting.report_of(turn),
-        explain=lambda payload: explained.explained(turn, payload),
+        explain=lambda payload: _explained(turn, payload),
     )
+
+
+def _explained(turn: CompileTurn, payload: Payload) -> Explanation:
+    # What takes requests apart and counts their cost, for those who ask.
+    from context_chef.pipeline.explained import explained
+
+    return explained(turn, payload)
 
 
 def _mark_cache(turn: CompileTurn) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator
-from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from context_chef.bridge import stepping
 from context_chef.errors import ContextChefError
 from context_chef.persistence.forks import PerProcess
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _DEEPEST: Final = 16
 """How deep compiles may stand in each other's handlers."""
@@ -83,11 +84,15 @@ class CompileQueue:
             if line.running is None and not line.waiting:
                 line.running = _Running(thread)
                 return line.running
+            from concurrent.futures import Future  # not loaded where nobody ever waits
+
             place: Future[_Running] = Future()
             line.waiting.append((place, thread))
             holder = line.running
         try:
             if not stepping():
+                import asyncio  # loaded already: a loop runs
+
                 return await asyncio.wrap_future(place)
             if holder is not None and holder.thread == thread:
                 raise ContextChefError(

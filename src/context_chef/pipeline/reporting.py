@@ -9,8 +9,6 @@ import msgspec
 from context_chef.ir.blocks import Block, Media, Opaque, RedactedThinking, Text, Thinking, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.report import Place, Report, Span
-from context_chef.pipeline import finished
-from context_chef.pipeline.model_doubts import model_doubts
 from context_chef.pipeline.tool_changes import prefix_changes
 from context_chef.pipeline.turn import CompileTurn
 
@@ -21,6 +19,10 @@ def report_of(turn: CompileTurn) -> Callable[[], Report]:
     """The report, counted when it is asked for: every part of it is fixed already."""
 
     def report() -> Report:
+        # The provider's rules and the readers of all targets, for those who ask for a report.
+        from context_chef.pipeline.finished import refused
+        from context_chef.pipeline.model_doubts import model_doubts
+
         spans = (*_tool_spans(turn), *_message_spans(turn), *_evicted_spans(turn))
         tokens = sum(span.tokens for span in spans if span.place != "out")
         return Report(
@@ -28,7 +30,7 @@ def report_of(turn: CompileTurn) -> Callable[[], Report]:
             model=turn.inputs.model,
             spans=spans,
             repairs=(*turn.inputs.tool_repairs, *turn.repairs),
-            diagnostics=(*turn.diagnostics, *finished.refused(turn), *model_doubts(turn, tokens)),
+            diagnostics=(*turn.diagnostics, *refused(turn), *model_doubts(turn, tokens)),
             budget=turn.budget,
             prefix_changes=prefix_changes(turn),
         )

@@ -8,13 +8,11 @@ import msgspec
 
 from context_chef.adaptation.adapter import WireAdapter, is_wire_adapter
 from context_chef.adaptation.notes import Notes
-from context_chef.adaptation.response_ids import take_off_ids
 from context_chef.errors import ContextChefError
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.handed_out import handed_out, rows_of
 from context_chef.ir.message import Message
 from context_chef.ir.running import RunningSum
-from context_chef.pipeline.finished import read_back, write_anew
 from context_chef.pipeline.made_before import moves_up
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.slots import after_adapt
@@ -82,6 +80,9 @@ async def _bind_what_handlers_left(turn: CompileTurn, adapter: WireAdapter) -> N
     payload = turn.payload
     if payload is None:
         return
+    # The readers of all targets: only what handlers had in their hands is read back.
+    from context_chef.pipeline.finished import read_back, write_anew
+
     if payload.get("tools") == []:
         del payload["tools"]  # the same as none, so that both are one past
     try:
@@ -109,6 +110,8 @@ def _hold_items(turn: CompileTurn) -> None:
     sent = turn.state.sent_prefixes
     known, lost = items.judge(rows, sent.by_item)
     if lost and all(isinstance(row, dict) for row in rows):
+        from context_chef.adaptation.response_ids import take_off_ids
+
         notes = Notes("openai-responses")
         rows = take_off_ids(rows, lost, notes, store=payload.get("store"))
         payload["input"] = handed_out(rows)

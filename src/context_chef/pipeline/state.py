@@ -15,9 +15,9 @@ from context_chef.pipeline.binding import SentPrefixes
 from context_chef.pipeline.last_request import Asked, LastRequest
 from context_chef.pipeline.sent_request import SentRequest
 from context_chef.placement.announcements import Announcement
-from context_chef.placement.dynamic_state import DynamicState
 from context_chef.placement.guardrails import Guardrails
 from context_chef.placement.skills import Skill
+from context_chef.placement.state_block import DynamicState
 from context_chef.placement.tail import SentTail
 
 

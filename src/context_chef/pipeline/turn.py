@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.model_profile import ModelProfile
@@ -17,8 +17,6 @@ from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
 from context_chef.ir.transcript import Fold, Transcript
 from context_chef.ir.window import Budget, OverflowResult
-from context_chef.persistence.memory import Memory, MemoryArtifacts
-from context_chef.persistence.offload_messages import OffloadedMessages
 from context_chef.pipeline.last_request import LastRequest
 from context_chef.pipeline.made_before import MadeBefore
 from context_chef.pipeline.sent_request import SentRequest, ToolChange
@@ -32,12 +30,16 @@ from context_chef.selection.janitor_turn import JanitorTurn
 from context_chef.selection.learnt import Sent
 from context_chef.slots import SlotBoard
 
+if TYPE_CHECKING:
+    from context_chef.persistence.memory import Memory, MemoryArtifacts
+    from context_chef.persistence.offloading import OffloadedMessages
+
 TailMode: TypeAlias = Literal["auto", "replace", "append"]
 ToolChanges: TypeAlias = Literal["report", "inline"]
 DeferredTools: TypeAlias = Literal["send", "omit"]
 CacheSetting: TypeAlias = Literal["auto"] | None
 TransformToolResult: TypeAlias = Callable[[str, "ToolResultInfo"], MaybeAwaitable[str]]
-Offload: TypeAlias = Callable[[tuple[Message, ...]], Awaitable[OffloadedMessages]]
+Offload: TypeAlias = "Callable[[tuple[Message, ...]], Awaitable[OffloadedMessages]]"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from context_chef.errors import SkillError
+from context_chef.patterns import regex
 from context_chef.placement.yaml_text import (
     RefusedYaml,
     flow_items,
@@ -25,8 +26,8 @@ from context_chef.placement.yaml_text import (
 
 MAX_FRONT_MATTER_CHARS: Final = 64 * 1024
 
-_BLOCK: Final = re.compile(r"(?P<style>[|>])(?:[+-]?[0-9]*|[0-9]+[+-]?)(?:\s+#.*)?")
-_ITEM: Final = re.compile(r"[ \t]*-(?:[ \t]+(?P<text>.*))?")
+_BLOCK: Final = regex(r"(?P<style>[|>])(?:[+-]?[0-9]*|[0-9]+[+-]?)(?:\s+#.*)?")
+_ITEM: Final = regex(r"[ \t]*-(?:[ \t]+(?P<text>.*))?")
 _BLANK: Final = " \t\ufeff\xa0"
 _RESERVED: Final = tuple("@`%|>,]}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 from context_chef.errors import SettingsError, SkillError, nearest, shown
 from context_chef.given import check_callable, check_text, file_path
 from context_chef.ir.text import clean_text
+from context_chef.patterns import regex
 from context_chef.placement.front_matter import FrontMatter, read_front_matter
 from context_chef.placement.skills import Skill
 from context_chef.placement.yaml_text import split_outside, unquoted
@@ -28,10 +28,8 @@ Precedence: TypeAlias = Literal["last-wins", "first-wins"]
 
 _MIN_DESCRIPTION_CHARS: Final = 20
 _MAX_INSTRUCTION_TOKENS: Final = 4000
-_LINK: Final = re.compile(r"\]\(\s*<?((?:\./|references/)[^)>\s]*)")
-_CJK: Final = re.compile(
-    r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-)
+_LINK: Final = regex(r"\]\(\s*<?((?:\./|references/)[^)>\s]*)")
+_CJK: Final = regex(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
 class SkillProblem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

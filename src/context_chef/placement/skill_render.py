@@ -10,6 +10,7 @@ import msgspec
 
 from context_chef.errors import SettingsError, nearest, shown
 from context_chef.given import check_mapping, check_text, check_whole, read_list
+from context_chef.patterns import regex
 from context_chef.placement.skills import Skill, SkillLike, read_skill
 from context_chef.prompts.skills import (
     arguments_line,
@@ -26,7 +27,7 @@ _INDEXED: Final = r"ARGUMENTS\[(?P<indexed>[0-9]+)\]"
 # A number with decimals or thousands is a price, not a place: `$5.99`, `$1,000`.
 _PLACE: Final = r"(?P<place>[0-9]+)(?![A-Za-z0-9_])(?![.,][0-9])"
 _ALL: Final = r"(?P<all>ARGUMENTS)"
-_TOKEN: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
+_TOKEN: Final = regex(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
 _CUT_MARK: Final = "..."
 
 

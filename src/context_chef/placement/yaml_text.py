@@ -6,13 +6,13 @@ are refused, since a few lines of them can stand for gigabytes or for code.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import yaml
 
 from context_chef.errors import shown
+from context_chef.patterns import regex
 
 _MAX_DEPTH: Final = 32
 _MAX_OPEN: Final = 100
@@ -22,8 +22,8 @@ _CORE_TAGS: Final = tuple(
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp")
 )
-_QUOTED: Final = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:''|[^'])*'")
-_ANY_BRACKET: Final = re.compile(r"[\[\]{}]")
+_QUOTED: Final = regex(r"\"(?:\\.|[^\"\\])*\"|'(?:''|[^'])*'")
+_ANY_BRACKET: Final = regex(r"[\[\]{}]")
 _BRACKETS: Final = {"[": "]", "{": "}", "(": ")"}
 
 

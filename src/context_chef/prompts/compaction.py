@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from context_chef.given import check_text
+from context_chef.patterns import regex
 from context_chef.prompts.summarizer import free_name
 from context_chef.prompts.vocabulary import SUMMARY_WRAPPER
 
@@ -82,10 +83,10 @@ _SPACE: Final = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.IGNORECASE | re.DOTALL)
-_SUMMARY_TAG: Final = re.compile(r"<(/?)summary>", re.IGNORECASE)
-_OPEN_TAG: Final = re.compile(r"<(analysis|summary)>", re.IGNORECASE)
-_BLANK_LINES: Final = re.compile(r"\n{3,}")
+_ANALYSIS: Final = regex(r"<analysis>.*?</analysis>", re.IGNORECASE | re.DOTALL)
+_SUMMARY_TAG: Final = regex(r"<(/?)summary>", re.IGNORECASE)
+_OPEN_TAG: Final = regex(r"<(analysis|summary)>", re.IGNORECASE)
+_BLANK_LINES: Final = regex(r"\n{3,}")
 _WRAPPER_HEAD, _, _WRAPPER_TAIL = SUMMARY_WRAPPER.partition("{summary}")
 
 

@@ -5,14 +5,15 @@ A mistake says what was wrong, with the value, and how to do it right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
+
+from context_chef.patterns import regex
 
 ERROR: Final = "Error: "
 NUMBER_WIDTH: Final = 6
 _LONGEST_QUOTE: Final = 300
-_BREAKS: Final = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
+_BREAKS: Final = regex("[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def error(text: str) -> str:

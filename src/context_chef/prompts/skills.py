@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
-from xml.sax.saxutils import escape
 
+from context_chef.patterns import regex
 from context_chef.prompts.xml import escape_attribute, fence
 
 BASE_DIR_LINE: Final = "Base directory for this skill: {dir}"
 ARGUMENTS_LINE: Final = "ARGUMENTS: {args}"
 
-_LOOKS_LIKE_AN_ENTRY: Final = re.compile(r"(?<=[\n\r\v\f\x85\u2028\u2029])(?=[ \t]*-(?:\s|$))")
+_LOOKS_LIKE_AN_ENTRY: Final = regex(r"(?<=[\n\r\v\f\x85\u2028\u2029])(?=[ \t]*-(?:\s|$))")
 
 
 def skill_block(name: str, instructions: str) -> str:
@@ -56,4 +55,6 @@ def xml_listing(entries: list[str]) -> str:
 
 
 def _escape(text: str) -> str:
-    return escape(text, {'"': "&quot;"})
+    # `xml.sax.saxutils.escape` is the same, and loads the standard library's HTTP client.
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace('"', "&quot;")

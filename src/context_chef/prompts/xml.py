@@ -10,6 +10,7 @@ from context_chef.errors import InputError, shown
 from context_chef.given import check_text, json_alone
 from context_chef.ir.canonical import builtin_form
 from context_chef.ir.text import clean_text
+from context_chef.patterns import regex
 
 TAGS: Final = (
     "announcements",
@@ -33,10 +34,10 @@ TAGS: Final = (
 )
 """Every tag that gives text a meaning of ours. Matched without regard to case."""
 
-_FORGED: Final = re.compile(r"<(?=\s*/?\s*(?:" + "|".join(TAGS) + r")(?![\w.-]))", re.IGNORECASE)
-_NOT_A_NAME: Final = re.compile(r"[^A-Za-z0-9_]")
+_FORGED: Final = regex(r"<(?=\s*/?\s*(?:" + "|".join(TAGS) + r")(?![\w.-]))", re.IGNORECASE)
+_NOT_A_NAME: Final = regex(r"[^A-Za-z0-9_]")
 # What XML 1.0 cannot hold: the control characters but tab, newline and return.
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL: Final = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def fence(text: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn, cast
 
+from context_chef.patterns import regex
 from context_chef.persistence.backend import sendable
 from context_chef.prompts import replies
 
@@ -16,7 +16,7 @@ BLANKS: Final = (
 )
 """What is trimmed from what a model sends: blanks, line ends, and a byte order mark."""
 
-_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_INTEGER: Final = regex(r"-?[0-9]{1,18}")
 
 
 class Mistake(Exception):

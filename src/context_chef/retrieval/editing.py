@@ -8,11 +8,12 @@ from typing import Final
 
 import msgspec
 
+from context_chef.patterns import regex
 from context_chef.prompts import replies
 from context_chef.retrieval.arguments import Mistake
 
-_NUMBERED: Final = re.compile(r"^[ ]*[0-9]+\t", re.MULTILINE)
-_BARE_LINE_END: Final = re.compile(r"(?<!\r)\n")
+_NUMBERED: Final = regex(r"^[ ]*[0-9]+\t", re.MULTILINE)
+_BARE_LINE_END: Final = regex(r"(?<!\r)\n")
 
 
 class Edited(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,12 +7,13 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from context_chef.patterns import regex
 from context_chef.persistence.address import SCHEME, build_uri, fault_of_namespace, fault_of_path
 from context_chef.prompts import replies
 from context_chef.retrieval.arguments import BLANKS, Mistake, whole_number
 
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
-_PART: Final = re.compile(
+_CONTROL: Final = regex(r"[\x00-\x1f\x7f]")
+_PART: Final = regex(
     r"(?s)(?P<path>.*)#(?P<unit>[LlCc])(?P<first>[0-9]{1,15})"
     r"(?:\s*-\s*[LlCc]?(?P<last>[0-9]{1,15})?)?"
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from context_chef.errors import CorruptStoreError
+from context_chef.patterns import regex
 from context_chef.persistence.backend import SearchHit, StoredEntry
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.ranking import rank
@@ -20,7 +21,7 @@ _MARGIN: Final = 40
 _NO_CAP: Final = 1_000_000
 _Lines: TypeAlias = dict[tuple[str, int | None], int | None]
 """Where a message of an archived span begins in a view of it."""
-_BLANKS: Final = re.compile(r"\s+")
+_BLANKS: Final = regex(r"\s+")
 
 
 async def search_namespace(

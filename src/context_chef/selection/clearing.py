@@ -14,6 +14,7 @@ from context_chef.ir.blocks import Block, RedactedThinking, Text, Thinking
 from context_chef.ir.message import Message, MessageLike
 from context_chef.ir.rows import as_messages
 from context_chef.ir.turns import pinned_indexes
+from context_chef.patterns import regex
 from context_chef.prompts.compaction import trim
 from context_chef.prompts.overflow import cleared_tool_result, is_cleared
 from context_chef.selection.flatten import tool_names
@@ -150,5 +151,5 @@ def _names(value: Any) -> tuple[str, ...] | None:
     return tuple(cast(Iterable[str], value)) if isinstance(value, (list, tuple, set)) else None
 
 
-_THINK: Final = re.compile(r"<think>.*?</think>", re.IGNORECASE | re.DOTALL)
-_BLANK_LINES: Final = re.compile(r"\n{3,}")
+_THINK: Final = regex(r"<think>.*?</think>", re.IGNORECASE | re.DOTALL)
+_BLANK_LINES: Final = regex(r"\n{3,}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -28,7 +28,6 @@ from context_chef.prompts.handoff import render_handoff_notice
 from context_chef.prompts.vocabulary import LEGACY_VOCABULARY, Vocabulary
 from context_chef.selection import strategy as abilities
 from context_chef.selection.breaker import Breaker
-from context_chef.selection.clearing import ClearTarget, compact_messages
 from context_chef.selection.counting import (
     Counter,
     EstimateCounter,
@@ -51,7 +50,6 @@ from context_chef.selection.janitor_state import (
 )
 from context_chef.selection.janitor_turn import JanitorTurn
 from context_chef.selection.learnt import Sent, lesson_of
-from context_chef.selection.overflow_errors import read_overflow_error
 from context_chef.selection.overflow_pass import OverflowPass, PassParts
 from context_chef.selection.pass_fit import Standing
 from context_chef.selection.resolve import VFS_NEEDS_CHEF, resolve_overflow_strategy
@@ -59,6 +57,9 @@ from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 from context_chef.selection.trigger import Gauge, check_usage
 from context_chef.selection.warning_log import log_of
 from context_chef.selection.window_ids import opaque_window_id
+
+if TYPE_CHECKING:
+    from context_chef.selection.clearing import ClearTarget
 
 Emit = Callable[[Event], Awaitable[object]]
 M = TypeVar("M", bound=MessageLike)
@@ -191,6 +192,9 @@ class Janitor:
         True: the next pass runs whatever rests or is skipped, and makes history fit what the
         provider takes. False: the error says something else, or no shorter request would help.
         """
+        # The wordings of all providers, for those who were refused.
+        from context_chef.selection.overflow_errors import read_overflow_error
+
         refused = read_overflow_error(error)
         if refused is None:
             return False
@@ -337,6 +341,8 @@ class Janitor:
         self, history: Sequence[MessageLike], *, clear: Iterable[ClearTarget]
     ) -> list[Message]:
         """`compact_messages`: mechanical clearing, no model, no state."""
+        from context_chef.selection.clearing import compact_messages
+
         return compact_messages(history, clear=clear)
 
     def publish(self, done: OverflowPass, generation: int) -> None:

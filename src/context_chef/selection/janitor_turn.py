@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.message import Message
 from context_chef.ir.window import Budget, OverflowResult, WindowLineage
-from context_chef.selection.chain import WORKING
 from context_chef.selection.overflow_pass import OverflowPass
+from context_chef.selection.strategy import WORKING
 
 if TYPE_CHECKING:  # a turn belongs to a janitor, which makes it
     from context_chef.selection.janitor import Janitor

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from context_chef.ir.message import Message
-from context_chef.selection.overflow_errors import ContextOverflow
 from context_chef.selection.weight import byte_weight, longest_text
+
+if TYPE_CHECKING:
+    from context_chef.selection.overflow_errors import ContextOverflow
 
 _SHRINK: Final = 0.8
 """Without a figure from the provider, the next request has at most this share of the refused."""

@@ -15,12 +15,12 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import re
 import struct
 from collections.abc import Callable
 from typing import Final
 
 from context_chef.ir.blocks import FileId, Inline, Media, PlainText, Provider, Url
+from context_chef.patterns import regex
 
 UNKNOWN_IMAGE: Final = 1_600
 UNKNOWN_DOCUMENT: Final = 5_000
@@ -190,5 +190,5 @@ def _low_detail(native: object) -> bool:
     return isinstance(native, dict) and native.get("detail") == "low"  # type: ignore[reportUnknownMemberType]  # JSON-like
 
 
-_PAGE_OBJECT: Final = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
-_PAGE_COUNT: Final = re.compile(rb"/Count\s+(\d{1,5})")
+_PAGE_OBJECT: Final = regex(rb"/Type\s*/Page(?![a-zA-Z])")
+_PAGE_COUNT: Final = regex(rb"/Count\s+(\d{1,5})")

@@ -22,7 +22,6 @@ from context_chef.prompts.vocabulary import Vocabulary
 from context_chef.selection import strategy as abilities
 from context_chef.selection.archiving import cite, store_span
 from context_chef.selection.breaker import LIMIT
-from context_chef.selection.chain import WORKING
 from context_chef.selection.counting import Counter
 from context_chef.selection.fit import Fitted, refusal
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
@@ -445,7 +444,7 @@ class OverflowPass:
         if self.failed:
             return True
         reason = before.reason
-        held_back = reason in WORKING or reason in ("breaker_open", "vetoed")
+        held_back = reason in abilities.WORKING or reason in ("breaker_open", "vetoed")
         return held_back or (self._standing is not None and reason == "within_budget")
 
     def _cut(self, before: OverflowResult, fitted: Fitted, uri: str | None) -> OverflowResult:

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from context_chef.patterns import regex
+
 Speaker: TypeAlias = Literal["anthropic", "openai", "gemini"]
 Measure: TypeAlias = Literal["tokens", "bytes", "characters"]
 
@@ -54,14 +56,14 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>\\d[\\d,_]{0,20})", blanks), _FLAGS)
 
 
-_TOO_OFTEN: Final = re.compile(
+_TOO_OFTEN: Final = regex(
     r"rate[ _-]?limit|tokens? per (?:second|min|hour|day)|\b[TR]P[MD]\b|too many requests"
     r"|throttl|quota|resource[ _]exhausted|(?:error code|status(?: code)?|http)\W{1,3}429\b",
     re.IGNORECASE,
 )
 """Too much in a time, or too much for the account: waiting helps, a shorter request need not."""
 
-_BODY_STATUS: Final = re.compile(r"(?:error code|status(?: code)?|http)\W{1,3}413\b", re.IGNORECASE)
+_BODY_STATUS: Final = regex(r"(?:error code|status(?: code)?|http)\W{1,3}413\b", re.IGNORECASE)
 
 _FIGURES: Final[tuple[tuple[Speaker | None, str], ...]] = (
     ("anthropic", rf"prompt is too long:? {{size}} tokens{_MORE}{{limit}}"),
@@ -112,7 +114,7 @@ _OUTPUT: Final = (
     r"requested {n} output tokens",
     r"max_(?:completion_)?tokens\W* is too large: {n}",
 )
-_ONLY_OUTPUT: Final = re.compile(
+_ONLY_OUTPUT: Final = regex(
     r"(?<!and )(?<!and [`'\"])max_?(?:\w+_)?tokens\b.{0,40}?"
     r"(?:too large|exceed|greater than|must be|cannot be|at most)",
     _FLAGS,

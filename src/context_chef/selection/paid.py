@@ -6,7 +6,6 @@ the next span mostly begins with the same messages: then only the rest is summar
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
@@ -103,7 +102,11 @@ class PaidAnswers:
     async def _finished(self, key: str) -> str | None:
         """What a call that a cancelled compile had made comes to, if there is one."""
         work = self._runner.recall(_working(key))
-        if not isinstance(work, asyncio.Future) or stepping():
+        if work is None or stepping():
+            return None
+        import asyncio  # loaded already: a loop runs
+
+        if not isinstance(work, asyncio.Future):
             return None
         future = cast("asyncio.Future[Any]", work)
         if future.get_loop() is not asyncio.get_running_loop():
@@ -124,6 +127,8 @@ class PaidAnswers:
         answer: Any = ask()
         if stepping() or not inspect.isawaitable(answer):
             return await settle(cast(object, answer))
+        import asyncio  # loaded already: a loop runs
+
         task = asyncio.ensure_future(answer)
         try:
             return await asyncio.shield(task)

@@ -8,12 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from context_chef.errors import SettingsError, shown
-from context_chef.selection.anchored import Anchored
-from context_chef.selection.background import background
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
-from context_chef.selection.server import server
+from context_chef.selection.strategies.summarize import Summarize
 from context_chef.selection.strategy import OverflowStrategy
-from context_chef.selection.summarize import Summarize
 
 Warn = Callable[[str], object]
 
@@ -76,6 +73,8 @@ def resolve_overflow_strategy(
     if managed is not None:
         if config.compression_model is not None:
             warn(SERVER_AND_MODEL)
+        from context_chef.selection.strategies.server import server
+
         return server(managed.get("server"), fallback=strategy)
     bounded = math.isfinite(config.context_window)
     if bounded and config.compression_model is None and config.tokenizer is None:
@@ -88,9 +87,18 @@ def _from_options(config: JanitorConfig) -> OverflowStrategy:
     options = config.compression_options()
     counted = config.tokenizer is not None or options.preserve_ratio is not None
     options = replace(options, split="ratio" if counted else "recent-turns")
-    kind = Anchored if config.compression_mode == "incremental-anchored" else Summarize
-    strategy: OverflowStrategy = kind(options=options)
-    return background(strategy) if config.compression_scheduling == "background" else strategy
+    # Each strategy is loaded by those who choose it.
+    if config.compression_mode == "incremental-anchored":
+        from context_chef.selection.strategies.anchored import Anchored
+
+        strategy: OverflowStrategy = Anchored(options=options)
+    else:
+        strategy = Summarize(options=options)
+    if config.compression_scheduling == "background":
+        from context_chef.selection.strategies.background import background
+
+        return background(strategy)
+    return strategy
 
 
 def _kept(config: JanitorConfig) -> str:

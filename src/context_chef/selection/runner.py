@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
+from context_chef.events import LibraryLog
 from context_chef.selection.strategy import Logger, Runner
 
 
@@ -13,7 +13,7 @@ class DetachedRunner:
 
     @property
     def logger(self) -> Logger:
-        return logging.getLogger("context_chef")
+        return LibraryLog()
 
     def fail(self, reason: str, *details: Any) -> None:
         self.logger.warning("An overflow pass failed (%s): %s", reason, list(details))

@@ -6,11 +6,14 @@ import inspect
 import traceback
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from context_chef.bridge import MaybeAwaitable, settle
 from context_chef.errors import AsyncRequiredError, CompileAborted, SettingsError, shown
 from context_chef.ir.window import OverflowInput, OverflowResult, WindowLineage
+
+WORKING: Final = frozenset({"background_started", "background_in_flight"})
+"""Reasons of a strategy that is at work: nothing is escalated meanwhile."""
 
 
 @runtime_checkable

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, cast
 
 from context_chef.errors import SettingsError, shown
+from context_chef.events import LibraryLog
 from context_chef.selection.strategy import Logger
 
 
@@ -22,7 +22,7 @@ class _WarnOnly:
 def log_of(logger: Any) -> Logger:
     """A logger with `warning`. Raises SettingsError for what cannot be one."""
     if logger is None:
-        return logging.getLogger("context_chef")
+        return LibraryLog()
     if callable(getattr(logger, "warning", None)):
         return cast(Logger, logger)
     if callable(getattr(logger, "warn", None)):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from context_chef.patterns import regex
+
 _CJK_RANGE: Final = (
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_WORD: Final = re.compile(rf"[{_CJK_RANGE}]|[^\W_{_CJK_RANGE}]+")
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_CJK: Final = re.compile(rf"[{_CJK_RANGE}]")
-_VOWEL: Final = re.compile(r"[aeiouy]")
+_WORD: Final = regex(rf"[{_CJK_RANGE}]|[^\W_{_CJK_RANGE}]+")
+_HUMP: Final = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CJK: Final = regex(rf"[{_CJK_RANGE}]")
+_VOWEL: Final = regex(r"[aeiouy]")
 
 _STOP_TEXT: Final = """
     a about all also am an and any are as at be been but by can could did do does for from get

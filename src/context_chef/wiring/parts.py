@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from context_chef.adaptation.own_calls import OwnCalls, wire_names
 from context_chef.adaptation.profiles import read_profiles
@@ -16,16 +16,13 @@ from context_chef.errors import InputError, SettingsError, shown
 from context_chef.events import Emitter, Logger
 from context_chef.ir.message import Message
 from context_chef.ir.tools import ToolDefinition
-from context_chef.persistence.archive import Archive
 from context_chef.persistence.in_memory import InMemoryBackend
-from context_chef.persistence.memory import Memory
 from context_chef.persistence.memory_config import (
     MemoryConfig,
 )
 from context_chef.persistence.namespace import NamespaceView
 from context_chef.persistence.notices import log_of_library
 from context_chef.persistence.offload_config import VFS_NAMESPACE, OffloadConfig
-from context_chef.persistence.offload_messages import OffloadedMessages, offload_messages
 from context_chef.persistence.offloader import Offloader
 from context_chef.persistence.store import Store
 from context_chef.pipeline.made_before import MadeBefore
@@ -37,8 +34,6 @@ from context_chef.retrieval.context_tool import (
     get_context_tool_definition,
     get_native_memory_tool_definition,
 )
-from context_chef.retrieval.host import ContextHost
-from context_chef.retrieval.new_context import get_new_context_tool_definition
 from context_chef.retrieval.policy import ContextToolConfig
 from context_chef.selection.janitor import Janitor
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
@@ -47,6 +42,12 @@ from context_chef.selection.tool_groups import LIBRARY_TOOL_NAMES
 from context_chef.slots import SlotBoard
 from context_chef.wiring.checks import configured
 from context_chef.wiring.options import ChefOptions
+
+# Parts that not every chef has are loaded by the chefs that have them.
+if TYPE_CHECKING:
+    from context_chef.persistence.memory import Memory
+    from context_chef.persistence.offloading import OffloadedMessages
+    from context_chef.retrieval.host import ContextHost
 
 
 class Wiring:
@@ -119,6 +120,8 @@ class Wiring:
 
     def tool_host(self, request_new_context: Callable[[], object]) -> ContextHost:
         """What a tool call works on."""
+        from context_chef.retrieval.host import ContextHost
+
         return ContextHost(
             store=self.store or self.offloader.store,
             offloader=self.offloader,
@@ -170,6 +173,8 @@ class Wiring:
     def _memory(self) -> Memory | None:
         if self.options.memory is None:
             return None
+        from context_chef.persistence.memory import Memory
+
         return Memory(
             self.store,
             configured(MemoryConfig, self.options.memory, name="memory"),
@@ -197,10 +202,14 @@ class Wiring:
 
     def _store_span(self, span: Sequence[Message]) -> MaybeAwaitable[str]:
         """A span into the store: at once where nothing may wait."""
+        from context_chef.persistence.archive import Archive
+
         archive = Archive(self.offloader)
         return archive.store_sync(span) if stepping() else archive.store(span)
 
     async def _offload(self, messages: tuple[Message, ...]) -> OffloadedMessages:
+        from context_chef.persistence.offloading import offload_messages
+
         return await offload_messages(self.offloader, messages, keep_on_failure=True)
 
     def _own_tools(self) -> tuple[ToolDefinition, ...]:
@@ -210,7 +219,11 @@ class Wiring:
         own = (get_context_tool_definition(),)
         if self.context_tool.native_memory:
             own = (*own, get_native_memory_tool_definition())
-        return (*own, get_new_context_tool_definition()) if self._handoff else own
+        if not self._handoff:
+            return own
+        from context_chef.retrieval.new_context import get_new_context_tool_definition
+
+        return (*own, get_new_context_tool_definition())
 
 
 def _store(store: Any, clock: Callable[[], int] | None) -> Store | None:

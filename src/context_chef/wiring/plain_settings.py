@@ -10,15 +10,15 @@ from typing import Any, Final, cast
 
 from context_chef.errors import SettingsError, nearest, shown
 from context_chef.persistence.sqlite import SQLiteBackend
-from context_chef.selection.anchored import anchored
-from context_chef.selection.background import background
-from context_chef.selection.chain import chain
-from context_chef.selection.clear import clear
 from context_chef.selection.janitor_config import CompressionModel, JanitorConfig
-from context_chef.selection.reset import reset
-from context_chef.selection.server import server
+from context_chef.selection.strategies.anchored import anchored
+from context_chef.selection.strategies.background import background
+from context_chef.selection.strategies.chain import chain
+from context_chef.selection.strategies.clear import clear
+from context_chef.selection.strategies.reset import reset
+from context_chef.selection.strategies.server import server
+from context_chef.selection.strategies.summarize import summarize
 from context_chef.selection.strategy import OverflowStrategy
-from context_chef.selection.summarize import summarize
 
 _NAMED_STRATEGIES: Final[Mapping[str, Callable[..., OverflowStrategy]]] = {
     "reset": reset,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,13 +30,14 @@ from context_chef.adaptation.wire_rules.json_schema import (
     union_parameters,
 )
 from context_chef.adaptation.wire_rules.rule import Finding, Request, RuleBook, one
+from context_chef.patterns import regex
 
 BOOK = RuleBook("anthropic")
 
-_CALL_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
-_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}\Z")
-_SEARCH = re.compile(r"tool_search_tool_(?:bm25|regex)")
+_CALL_ID = regex(r"[a-zA-Z0-9_-]+\Z")
+_TOOL_NAME = regex(r"[a-zA-Z0-9_-]{1,128}\Z")
+_PROPERTY = regex(r"[a-zA-Z0-9_.-]{1,64}\Z")
+_SEARCH = regex(r"tool_search_tool_(?:bm25|regex)")
 _REFUSED_AT_ROOT = ("oneOf", "anyOf", "allOf")
 _STRICT_TOOLS, _OPTIONAL, _UNIONS = 20, 24, 16
 

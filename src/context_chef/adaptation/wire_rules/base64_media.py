@@ -6,8 +6,10 @@ import base64
 import binascii
 import re
 
+from context_chef.patterns import regex
+
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}\Z")
-_DATA_URL = re.compile(r"data:([^;,]*)((?:;[^,]*)?),(.*)\Z", re.DOTALL)
+_DATA_URL = regex(r"data:([^;,]*)((?:;[^,]*)?),(.*)\Z", re.DOTALL)
 _SIGNATURES = {
     "image/png": (b"\x89PNG\r\n\x1a\n",),
     "image/jpeg": (b"\xff\xd8\xff",),

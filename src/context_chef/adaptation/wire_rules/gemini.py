@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,10 +25,11 @@ from context_chef.adaptation.wire_rules.rule import (
     WireRule,
     one,
 )
+from context_chef.patterns import regex
 
 _BOOK = RuleBook("gemini")
 
-_FUNCTION_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}\Z")
+_FUNCTION_NAME = regex(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}\Z")
 _BUILT_IN = (
     "googleSearch",
     "googleSearchRetrieval",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,11 +24,12 @@ from context_chef.adaptation.wire_rules.openai_shared import (
     texts_in,
 )
 from context_chef.adaptation.wire_rules.rule import Finding, Request, RuleBook, WireRule, one
+from context_chef.patterns import regex
 
 _BOOK = RuleBook("openai")
 
 _HELLO: dict[str, Any] = {"role": "user", "content": "Hello"}
-_WHO = re.compile(r"[^\s<|\\/>]{1,64}\Z")
+_WHO = regex(r"[^\s<|\\/>]{1,64}\Z")
 
 
 def _asking(*messages: Any, model: str = "gpt-4o", **settings: Any) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from context_chef.adaptation.wire_rules.base64_media import data_url, image_type
 from context_chef.adaptation.wire_rules.json_access import as_list, as_map, as_number, as_text
 from context_chef.adaptation.wire_rules.json_schema import function_schema, openai_strict
 from context_chef.adaptation.wire_rules.rule import Finding, Request
+from context_chef.patterns import regex
 
-NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
+NAME = regex(r"[a-zA-Z0-9_-]{1,64}\Z")
 MOST_TOOLS = 128
 
 PNG = (
@@ -35,7 +36,7 @@ def is_image_url(url: str) -> bool:
     return parts is not None and image_type(parts[1]) is not None
 
 
-_SOUNDS = re.compile(r"\.(?:mp3|wav|ogg|flac|m4a|aac|mp4|mov|avi|mkv|webm|mpe?g)(?:[?#]|\Z)", re.I)
+_SOUNDS = regex(r"\.(?:mp3|wav|ogg|flac|m4a|aac|mp4|mov|avi|mkv|webm|mpe?g)(?:[?#]|\Z)", re.I)
 
 
 def file_problem(file: Mapping[str, Any], path: str, *, by_url: bool = False) -> Finding | None:

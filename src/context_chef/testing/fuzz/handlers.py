@@ -14,14 +14,14 @@ import msgspec
 from context_chef.ir.blocks import CacheBreakpoint, Text, Thinking, ToolCall
 from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowInput, OverflowResult
-from context_chef.selection.anchored import anchored
-from context_chef.selection.background import background
-from context_chef.selection.chain import chain
-from context_chef.selection.clear import clear
-from context_chef.selection.reset import reset
-from context_chef.selection.server import server
+from context_chef.selection.strategies.anchored import anchored
+from context_chef.selection.strategies.background import background
+from context_chef.selection.strategies.chain import chain
+from context_chef.selection.strategies.clear import clear
+from context_chef.selection.strategies.reset import reset
+from context_chef.selection.strategies.server import server
+from context_chef.selection.strategies.summarize import summarize
 from context_chef.selection.strategy import OverflowStrategy
-from context_chef.selection.summarize import summarize
 
 Messages = tuple[Message, ...]
 Rewrite = Callable[[Messages, random.Random], Messages]

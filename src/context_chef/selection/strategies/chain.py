@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -16,9 +16,6 @@ from context_chef.selection.janitor_config import check_strategy
 from context_chef.selection.mend import read_answer
 from context_chef.selection.runner import DETACHED
 from context_chef.selection.strategy import OverflowStrategy, Runner
-
-WORKING: Final = frozenset({"background_started", "background_in_flight"})
-"""Reasons of a strategy that is at work: nothing is escalated meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Chain:
             result = read_answer(answer, given, step.name)
             if not result.changed:
                 taken.reason = result.reason
-                if result.reason in WORKING:
+                if result.reason in abilities.WORKING:
                     break
                 continue
             taken.adopt(place, result)

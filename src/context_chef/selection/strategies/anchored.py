@@ -15,8 +15,8 @@ from context_chef.selection.janitor_config import (
     CompressionOptions,
     SplitRule,
 )
+from context_chef.selection.strategies.summarize import Span, Summarize
 from context_chef.selection.strategy import OverflowStrategy, Runner
-from context_chef.selection.summarize import Span, Summarize
 from context_chef.selection.summary import summarize_span
 from context_chef.selection.summary_message import without_synthetic
 

@@ -1,0 +1,1 @@
+"""What makes room when the window is full: one file per strategy."""
