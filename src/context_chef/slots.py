@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -18,8 +17,7 @@ C = TypeVar("C")
 A = TypeVar("A")
 
 
-@dataclass(frozen=True)
-class Slot(Generic[C, A]):
+class Slot(msgspec.Struct, Generic[C, A], frozen=True):
     """A place in the pipeline. `C` is what a handler is given, `A` what it may answer."""
 
     name: str

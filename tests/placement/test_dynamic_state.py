@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from context_chef.errors import InputError, SettingsError
-from context_chef.placement.dynamic_state import dynamic_state
+from context_chef.placement.state_block import dynamic_state
 from context_chef.prompts.xml import object_to_xml
 
 

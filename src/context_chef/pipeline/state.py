@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,10 +16,12 @@ from context_chef.pipeline.binding import SentPrefixes
 from context_chef.pipeline.last_request import Asked, LastRequest
 from context_chef.pipeline.sent_request import SentRequest
 from context_chef.placement.announcements import Announcement
-from context_chef.placement.guardrails import Guardrails
 from context_chef.placement.skills import Skill
 from context_chef.placement.state_block import DynamicState
 from context_chef.placement.tail import SentTail
+
+if TYPE_CHECKING:
+    from context_chef.placement.guardrails import Guardrails
 
 
 class ChefState(msgspec.Struct, frozen=True, kw_only=True):

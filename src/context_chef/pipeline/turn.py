@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import field
 
 from context_chef.adaptation.adapter import Adapted, AdaptRequest
 from context_chef.adaptation.model_profile import ModelProfile
@@ -42,16 +44,14 @@ TransformToolResult: TypeAlias = Callable[[str, "ToolResultInfo"], MaybeAwaitabl
 Offload: TypeAlias = "Callable[[tuple[Message, ...]], Awaitable[OffloadedMessages]]"
 
 
-@dataclass(frozen=True)
-class ToolResultInfo:
+class ToolResultInfo(msgspec.Struct, frozen=True):
     """Whose result `transform_tool_result` is given."""
 
     tool_name: str | None
     tool_call_id: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompileSettings:
+class CompileSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings that a compile reads, checked when the chef was built."""
 
     default_target: object = None
@@ -83,8 +83,7 @@ class CompileWatcher(Protocol):
     def stage(self, name: str, turn: CompileTurn, /) -> AbstractContextManager[object]: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChefParts:
+class ChefParts(msgspec.Struct, frozen=True, kw_only=True):
     """What outlives a compile: the parts that a chef wires together."""
 
     settings: CompileSettings
@@ -140,8 +139,7 @@ class TransformCache:
         self._seen, self._current = self._current, {}
 
 
-@dataclass(kw_only=True)
-class CompileTurn:
+class CompileTurn(msgspec.Struct, kw_only=True):
     """What the stages hand on. Nothing here is seen outside before the last stage succeeded."""
 
     parts: ChefParts

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from context_chef.errors import WindowFullError
 from context_chef.ir.message import Message
@@ -31,13 +32,12 @@ _LEAST: Final = 64
 """Tokens that a clipped message keeps, where there is room at all."""
 
 
-@dataclass(frozen=True)
-class Fitted:
+class Fitted(msgspec.Struct, frozen=True):
     """A history that fits, and what that took."""
 
     history: tuple[Message, ...]
     dropped: tuple[Message, ...] = ()
-    replaced: Mapping[int, Message] = field(default_factory=dict[int, Message])
+    replaced: Mapping[int, Message] = msgspec.field(default_factory=dict[int, Message])
     """The originals of the messages that were shortened, by the identity of their short form."""
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
@@ -47,8 +46,7 @@ class CompressDetails(msgspec.Struct, frozen=True, kw_only=True):
     compressed_messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PassParts:
+class PassParts(msgspec.Struct, frozen=True, kw_only=True):
     """What every pass of a janitor works with."""
 
     config: JanitorConfig

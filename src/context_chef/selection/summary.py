@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from context_chef.bridge import settle
 from context_chef.errors import AsyncRequiredError, CompileAborted
@@ -30,8 +31,7 @@ class CompressionCheck(NamedTuple):
     kept: tuple[Message, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SummaryRequest:
+class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be summarised, and how the answer is judged."""
 
     span: tuple[Message, ...]
