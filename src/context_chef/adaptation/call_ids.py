@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import deque
 from typing import Final
@@ -11,6 +10,7 @@ import msgspec
 
 from context_chef.adaptation.mending import Ledger, Mending
 from context_chef.ir.blocks import Block, Provider, ToolCall
+from context_chef.ir.digest import sha256_hex
 from context_chef.ir.message import Message
 from context_chef.ir.repair import Placed
 from context_chef.patterns import regex
@@ -120,7 +120,7 @@ class _Ids:
         stem = _ILLEGAL.sub("_", call.id)[: (self._limit or 64) - _DIGITS - 1].strip("_") or "call"
         while True:
             number = self._ledger.count(seed)
-            digest = hashlib.sha256(f"{seed}\n{number}".encode("utf-8", "replace")).hexdigest()
+            digest = sha256_hex(f"{seed}\n{number}".encode("utf-8", "replace"))
             made = f"{stem}_{digest[:_DIGITS]}"
             if not self._is_taken(made):
                 return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from typing import Final
-from urllib.parse import unquote_to_bytes, urlsplit
 
 import msgspec
 
@@ -134,6 +133,8 @@ def is_web_url(url: str) -> bool:
 
 def urlsplit_path(url: str) -> str:
     """The path of an address; empty when it cannot be read."""
+    from urllib.parse import urlsplit
+
     try:
         return urlsplit(url).path
     except ValueError:
@@ -153,6 +154,8 @@ def _of_data_uri(uri: str) -> tuple[Inline | PlainText, str | None]:
     said, *parameters = head.split(";")
     if any(parameter.strip().lower() == "base64" for parameter in parameters):
         return Inline(data=_standard_base64(body)), _usual_type(said)
+    from urllib.parse import unquote_to_bytes
+
     raw = unquote_to_bytes(body)
     # RFC 2397: a data URI that names no type is text.
     media_type = _usual_type(said) or "text/plain"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
 from context_chef.ir.blocks import Provider
+from context_chef.ir.digest import sha256_hex
 from context_chef.patterns import regex
 
 NAME_LIMIT: Final = 64
@@ -35,7 +35,7 @@ def wire_name(name: str, target: Provider, *, attempt: int = 0) -> str:
     if not attempt and is_legal_name(name, target):
         return name
     seed = name if not attempt else f"{name}\n{attempt}"
-    digest = hashlib.sha256(seed.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    digest = sha256_hex(seed.encode("utf-8", "replace"))[:_DIGITS]
     stem = _ILLEGAL.sub("_", name)[: NAME_LIMIT - _DIGITS - 2].strip("_-")
     if stem[:1].isdigit():
         stem = f"_{stem}"

@@ -7,7 +7,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from context_chef.errors import RenamedWarning
@@ -77,7 +76,7 @@ def _warn(name: str) -> None:
 
 def _callers_level() -> int:
     """How far up the first frame outside this library is, as `stacklevel` counts for our caller."""
-    package, level = str(Path(__file__).parents[1]) + os.sep, 1
+    package, level = os.path.dirname(os.path.dirname(__file__)) + os.sep, 1
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # `inspect` reads source files
     while frame.f_back is not None and (
         frame.f_code.co_filename.startswith(package) or frame.f_code.co_filename == "<string>"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
-from importlib import resources
 from typing import Final, NamedTuple
+
+from context_chef.ir.tables import table
 
 _FIRST: Final = 0x80
 _ASCII_LETTER: Final = 0.6
@@ -27,15 +28,14 @@ class _Tables(NamedTuple):
 
 @cache  # read once, never changed, and only when a text is not all ASCII
 def _tables() -> _Tables:
-    folder = resources.files("context_chef.ir")
-    text = zlib.decompress(folder.joinpath("foreign_pieces.bin").read_bytes()).decode("utf-8")
+    text = zlib.decompress(table("foreign_pieces.bin")).decode("utf-8")
     pieces = text.split("\n")
     longest: dict[str, int] = {}
     for piece in pieces:
         head = piece[:2]
         if len(piece) > longest.get(head, 0):
             longest[head] = len(piece)
-    costs = zlib.decompress(folder.joinpath("character_costs.bin").read_bytes())
+    costs = zlib.decompress(table("character_costs.bin"))
     return _Tables(frozenset(pieces), longest, costs)
 
 

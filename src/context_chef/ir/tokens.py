@@ -12,7 +12,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from context_chef.given import check_text, json_alone
@@ -21,6 +20,7 @@ from context_chef.ir.foreign_text import foreign_tokens
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
 from context_chef.ir.rows import flat_row
+from context_chef.ir.tables import table
 from context_chef.ir.text import clean_text
 from context_chef.patterns import regex
 
@@ -162,9 +162,8 @@ class _Known(NamedTuple):
 
 @cache  # read once, never changed: 200 kB that nobody needs before the first estimate
 def _pieces() -> _Known:
-    folder = resources.files("context_chef.ir")
-    data = json.loads(folder.joinpath("frequent_pieces.json").read_text(encoding="utf-8"))
-    spaced = zlib.decompress(folder.joinpath("spaced_words.bin").read_bytes()).decode("ascii")
+    data = json.loads(table("frequent_pieces.json"))
+    spaced = zlib.decompress(table("spaced_words.bin")).decode("ascii")
     return _Known(
         frozenset(data["words"].split()),
         frozenset(spaced.split("\n")),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 import msgspec
 
 from context_chef.errors import AddressError, shown
+from context_chef.ir.digest import sha256_hex
 from context_chef.patterns import regex
 from context_chef.persistence.backend import sendable
 
@@ -101,7 +101,7 @@ def climbs(path: str) -> bool:
 
 def content_path(ns: str, content: str) -> str:
     """The content address: `<ns>_<16 hex digits of SHA-256>.txt`, the same in every process."""
-    digest = hashlib.sha256(sendable(content).encode()).hexdigest()
+    digest = sha256_hex(sendable(content).encode())
     return f"{ns}_{digest[:16]}.txt"
 
 

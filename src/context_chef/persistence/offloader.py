@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -19,6 +18,7 @@ from context_chef.errors import (
     shown,
 )
 from context_chef.events import Logger, OffloadCreated
+from context_chef.ir.digest import sha256_hex
 from context_chef.patterns import regex
 from context_chef.persistence.backend import (
     Clock,
@@ -330,7 +330,7 @@ class Offloader:
             there = None
         if there is not None and there.content != content:
             # Two texts share the short digest. The full one keeps them apart.
-            digest = hashlib.sha256(content.encode()).hexdigest()
+            digest = sha256_hex(content.encode())
             put = await self.view.put(f"{VFS_NAMESPACE}_{digest}.txt", content)
         else:
             put = await self.view.put_auto(content)

@@ -8,7 +8,6 @@ noticed wherever it comes from.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import is_
@@ -19,6 +18,7 @@ import msgspec
 from context_chef.adaptation.anthropic_blocks import goes_with
 from context_chef.ir.blocks import Block, RedactedThinking, Thinking
 from context_chef.ir.diagnostics import Repair
+from context_chef.ir.digest import sha256_hex
 from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message
 from context_chef.ir.running import Messages, Starts
@@ -242,7 +242,7 @@ def _spelled(tool: ToolDefinition) -> list[Any]:
 
 
 def _hashed(told: bytes) -> str:
-    return hashlib.sha256(told).hexdigest()[:32]
+    return sha256_hex(told)[:32]
 
 
 class _Digest:

@@ -30,7 +30,6 @@ from context_chef.selection.compacted import (
     has_words,
     since_compaction,
 )
-from context_chef.selection.fit import AROUND_HISTORY
 from context_chef.selection.janitor_turn import JanitorTurn
 from context_chef.selection.pass_fit import Standing
 from context_chef.selection.strategies.server import find_server
@@ -277,6 +276,8 @@ async def _served(turn: CompileTurn, overhead: float, *, forced: bool) -> bool:
 
 def _itemised(turn: CompileTurn, error: WindowFullError) -> WindowFullError:
     """The same error with what stands around the history told apart."""
+    from context_chef.selection.fit import AROUND_HISTORY
+
     if AROUND_HISTORY not in error.parts:
         return error
     janitor, prompt = turn.parts.janitor, turn.state.system_prompt

@@ -8,7 +8,6 @@ OpenAI Responses.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ import msgspec
 from context_chef.adaptation.tools import convert_tools, held_back
 from context_chef.ir.blocks import Opaque, Provider
 from context_chef.ir.diagnostics import Diagnostic
+from context_chef.ir.digest import sha256_hex
 from context_chef.ir.message import Message
 from context_chef.ir.report import PrefixChange, PrefixPart
 from context_chef.ir.tools import ToolDefinition
@@ -240,7 +240,7 @@ def _item(source: str) -> int | None:
 def _parts(turn: CompileTurn) -> Iterator[SentPart]:
     for message in turn.messages[: turn.history_start]:
         content = tuple(msgspec.structs.replace(block, cache=None) for block in message.content)
-        digest = hashlib.sha256(msgspec.json.encode((message.role, content))).hexdigest()[:16]
+        digest = sha256_hex(msgspec.json.encode((message.role, content)))[:16]
         yield SentPart(source=turn.sources.name(message), digest=digest)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from context_chef.errors import SettingsError, shown
 from context_chef.persistence.address import fault_of_namespace
-from context_chef.prompts import replies
-from context_chef.retrieval.arguments import Mistake
-from context_chef.retrieval.location import Location
+
+if TYPE_CHECKING:
+    from context_chef.retrieval.location import Location
 
 MEMORY_NAMESPACE: Final = "memory"
 NOTES_NAMESPACE: Final = "notes"
@@ -67,5 +67,8 @@ def _checked_namespaces(value: Any) -> tuple[str, ...]:
 
 def check_writable(location: Location, config: ContextToolConfig) -> None:
     """Refuse a write where the model may only read."""
+    from context_chef.prompts import replies
+    from context_chef.retrieval.arguments import Mistake
+
     if location.ns not in config.writable:
         raise Mistake(replies.not_writable(location.address, config.writable))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from context_chef.ir.message import Message
-from context_chef.selection.weight import byte_weight, longest_text
 
 if TYPE_CHECKING:
     from context_chef.selection.overflow_errors import ContextOverflow
@@ -106,6 +105,8 @@ def _size(refusal: ContextOverflow) -> int | None:
 
 def _lighter(refusal: ContextOverflow, learnt: Learnt, sent: Sent | None) -> Learnt:
     """Half of what was refused, in the measure that it was refused for."""
+    from context_chef.selection.weight import byte_weight, longest_text
+
     if refusal.measure == "bytes":
         ceiling = None if sent is None else byte_weight(sent.messages) / 2
         return msgspec.structs.replace(learnt, bytes=_least(learnt.bytes, ceiling), recovering=True)

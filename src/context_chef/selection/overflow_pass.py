@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -19,18 +19,19 @@ from context_chef.ir.window import Budget, OverflowInput, OverflowResult, Window
 from context_chef.prompts.overflow import archive_citation, dropped_notice
 from context_chef.prompts.vocabulary import Vocabulary
 from context_chef.selection import strategy as abilities
-from context_chef.selection.archiving import cite, store_span
 from context_chef.selection.breaker import LIMIT
 from context_chef.selection.counting import Counter
-from context_chef.selection.fit import Fitted, refusal
 from context_chef.selection.janitor_config import JanitorConfig, OverflowConfig
 from context_chef.selection.janitor_state import JanitorState
-from context_chef.selection.mend import mended, read_answer
 from context_chef.selection.pass_fit import Standing, WindowFit
 from context_chef.selection.pass_notes import PassNotes
 from context_chef.selection.strategy import Logger, OverflowStrategy, Runner
 from context_chef.selection.summary_message import render_summary_message
 from context_chef.selection.trigger import Gauge
+
+# What makes room is loaded when room has to be made: most compiles only see that there is some.
+if TYPE_CHECKING:
+    from context_chef.selection.fit import Fitted
 
 
 class BeforeCompress(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,10 +313,14 @@ class OverflowPass:
                     "tokens), and nothing can be cut.",
                 )
             return msgspec.structs.replace(result, history=self._history)
+        from context_chef.selection.mend import mended
+
         return mended(result, input, self.notes)
 
     async def _asked(self, input: OverflowInput) -> OverflowResult:
         """The strategy's answer. Raising is a failure, and history is unchanged."""
+        from context_chef.selection.mend import read_answer
+
         answer = await abilities.attempt(self._strategy, input, self._parts.runner)
         return read_answer(answer, input, self._strategy.name)
 
@@ -329,6 +334,8 @@ class OverflowPass:
             uri = await self._store(result.span)
         history = result.history
         if uri is not None:
+            from context_chef.selection.archiving import cite
+
             citation = archive_citation(uri=uri, count=len(result.span))
             history = cite(history, uri=uri, count=len(result.span), known=known)
         vocabulary = self._parts.vocabulary
@@ -348,6 +355,8 @@ class OverflowPass:
     async def _store(self, span: Sequence[Message]) -> str | None:
         if self._parts.archive is None:
             return None
+        from context_chef.selection.archiving import store_span
+
         try:
             uri = await store_span(self._parts.archive, span)
         except AsyncRequiredError:
@@ -393,6 +402,8 @@ class OverflowPass:
         if self._fit.fits(history, self._overhead):
             return
         if self._parts.overflow.oversize == "refuse" and not self._state.learnt.recovering:
+            from context_chef.selection.fit import refusal
+
             count = self._parts.counter.count_messages
             raise refusal(history, limit=self._limit, overhead=self._overhead, count=count)
         if self._go_on_standing(before):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from context_chef.errors import WindowFullError
 from context_chef.ir.message import Message
 from context_chef.selection.counting import Counter
-from context_chef.selection.fit import Fitted, fit_history
 from context_chef.selection.learnt import Learnt
-from context_chef.selection.weight import lighter
+
+if TYPE_CHECKING:
+    from context_chef.selection.fit import Fitted
 
 Store = Callable[[Sequence[Message]], Awaitable[str | None]]
 
@@ -65,6 +66,8 @@ class WindowFit:
 
         Raises WindowFullError.
         """
+        from context_chef.selection.fit import fit_history  # only where something has to go
+
         share = _SPARE if self._learnt.recovering else 1.0
         for part in sorted({share, 1.0}):
             try:
@@ -107,4 +110,6 @@ class WindowFit:
         learnt = self._learnt
         if learnt.bytes is None and learnt.characters is None:
             return {}
+        from context_chef.selection.weight import lighter
+
         return lighter(history, most_bytes=learnt.bytes, longest=learnt.characters, uri=uri)

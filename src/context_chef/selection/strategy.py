@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import traceback
+import os.path
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Any, Final, Protocol, runtime_checkable
 
 from context_chef.bridge import MaybeAwaitable, settle
@@ -146,9 +145,11 @@ async def attempt(
 
 def crash(name: str, error: BaseException) -> str:
     """What is said of a strategy that raised: whose it is, what it raised, and where."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     # The file's name alone: what is reported may be kept, and paths are nobody's business.
-    place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     return f"the strategy {shown(name)} raised {shown(error)}{place}"
 
 

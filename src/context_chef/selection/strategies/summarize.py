@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_chef.ir.message import Message
 from context_chef.ir.window import OverflowInput, OverflowResult
@@ -18,13 +18,15 @@ from context_chef.selection.janitor_config import (
 )
 from context_chef.selection.runner import DETACHED
 from context_chef.selection.strategy import OverflowStrategy, Runner
-from context_chef.selection.summary import SummaryRequest, summarize_span
 from context_chef.selection.summary_message import (
     dropped_marker,
     is_summary_message,
     is_synthetic,
     render_summary_message,
 )
+
+if TYPE_CHECKING:
+    from context_chef.selection.summary import SummaryRequest
 
 MIN_GAIN = 0.2
 """A summary is not written again for less than this share of the room of history, or of the trigger
@@ -91,6 +93,8 @@ class Summarize:
 
     async def ask(self, input: OverflowInput, span: Span) -> str | None:
         """The accepted summary of the span, None after a failure."""
+        from context_chef.selection.summary import summarize_span  # where a model is asked
+
         options = self.options
         instruction = compaction_instruction(
             guidelines=options.compression_guidelines,
@@ -109,6 +113,8 @@ class Summarize:
         grown_from: int = 0,
     ) -> SummaryRequest:
         """What the model is asked."""
+        from context_chef.selection.summary import SummaryRequest
+
         window = self.options.compression_window
         return SummaryRequest(
             span=messages,
