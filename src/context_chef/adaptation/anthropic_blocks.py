@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from context_chef.adaptation.anthropic_body import cache_control
+from context_chef.adaptation.anthropic_body import cache_control, goes_with
 from context_chef.adaptation.anthropic_media import media_source, why_not
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments
 from context_chef.adaptation.media import (
@@ -279,16 +279,6 @@ def _placed(message: Message, where: str) -> list[tuple[str, Block]]:
 def _compaction_first(placed: list[tuple[str, Block]]) -> Iterable[tuple[str, Block]]:
     """A compaction block is read only at the start of an answer."""
     return sorted(placed, key=lambda item: not is_compaction(item[1]))
-
-
-def goes_with(block: Block, before: Block | None) -> bool:
-    """Whether a generated text stands in one wire block with the one before it in its message."""
-    return (
-        isinstance(block, Text)
-        and isinstance(before, Text)
-        and bool(block.source and before.source)
-        and not (block.apart or before.cache or before.native.get("anthropic"))
-    )
 
 
 def is_compaction(block: Block) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from context_chef.adaptation.notes import Notes
-from context_chef.ir.blocks import CacheBreakpoint
+from context_chef.ir.blocks import Block, CacheBreakpoint, Text
 from context_chef.ir.handed_out import row_at, rows_of
 
 MAX_BREAKPOINTS: Final = 4
+MOST_MESSAGES: Final = 100_000
 
 _EDIT_BETAS: Final = {"compact_20260112": "compact-2026-01-12"}
 _CONTEXT_MANAGEMENT: Final = "context-management-2025-06-27"
@@ -29,6 +30,16 @@ _MESSAGE_BETAS: Final = {
 def cache_control(mark: CacheBreakpoint) -> dict[str, Any]:
     """A breakpoint as it stands on a block or a tool."""
     return {"type": "ephemeral"} if mark.ttl is None else {"type": "ephemeral", "ttl": mark.ttl}
+
+
+def goes_with(block: Block, before: Block | None) -> bool:
+    """Whether a generated text stands in one wire block with the one before it in its message."""
+    return (
+        isinstance(block, Text)
+        and isinstance(before, Text)
+        and bool(block.source and before.source)
+        and not (block.apart or before.cache or before.native.get("anthropic"))
+    )
 
 
 def mend_breakpoints(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -13,12 +12,13 @@ from context_chef.ir.blocks import Block, Opaque, RedactedThinking, Text, Thinki
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.message import Message
 from context_chef.ir.repair import Placed, is_reasoning
+from context_chef.patterns import regex
 
 SKIP_SIGNATURE: Final = "skip_thought_signature_validator"
 """Gemini's documented value for calls that it did not make itself."""
 
 
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}", re.ASCII)
+_BASE64: Final = regex(r"[A-Za-z0-9+/_-]+={0,2}", re.ASCII)
 
 
 class Unbound(NamedTuple):

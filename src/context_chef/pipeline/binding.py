@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from context_chef.adaptation.anthropic_blocks import goes_with
+from context_chef.adaptation.anthropic_body import goes_with
 from context_chef.ir.blocks import Block, RedactedThinking, Thinking
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.digest import sha256_hex

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
+from context_chef.adaptation import anthropic_body
 from context_chef.adaptation.adapter import Adapted, is_wire_adapter
 from context_chef.adaptation.tools import OPENAI_TOOL_LIMIT, convert_tools
 from context_chef.adaptation.turns_order import NOTHING_SAID
-from context_chef.adaptation.wire_rules import anthropic_messages
 from context_chef.errors import UnsendableError
 from context_chef.ir.blocks import Provider
 from context_chef.pipeline.turn import CompileTurn
@@ -33,7 +33,7 @@ def check_written(turn: CompileTurn, adapted: Adapted) -> None:
     """Raise UnsendableError for what shows only once the conversation is written down."""
     if turn.target_name != "anthropic":
         return
-    count, most = len(adapted.body["messages"]), anthropic_messages.MOST_MESSAGES
+    count, most = len(adapted.body["messages"]), anthropic_body.MOST_MESSAGES
     if count > most:
         raise UnsendableError(
             turn.target_name,

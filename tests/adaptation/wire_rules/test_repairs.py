@@ -59,7 +59,7 @@ def test_what_is_beyond_repair_is_named_with_its_place(rule: WireRule) -> None:
 
 
 def test_too_many_messages_are_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("context_chef.adaptation.wire_rules.anthropic_messages.MOST_MESSAGES", 3)
+    monkeypatch.setattr("context_chef.adaptation.anthropic_body.MOST_MESSAGES", 3)
     rows = [{"role": role, "content": "Hi"} for role in ("user", "assistant", "user", "assistant")]
     chef = ContextChef().set_history([*rows, rows[0]])
 

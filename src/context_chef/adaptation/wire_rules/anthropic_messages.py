@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
+from context_chef.adaptation.anthropic_body import MOST_MESSAGES
 from context_chef.adaptation.wire_rules.anthropic_view import (
     ASSISTANT,
     RESULT_OF,
@@ -32,8 +33,6 @@ BOOK = RuleBook("anthropic")
 
 HELLO: dict[str, Any] = {"role": "user", "content": "Hello"}
 _BASE: dict[str, Any] = {"model": "claude-sonnet-4-5", "max_tokens": 4096}
-
-MOST_MESSAGES: Final = 100_000
 
 
 def asking(*messages: Any, **settings: Any) -> dict[str, Any]:
