@@ -221,6 +221,46 @@ def test_a_redaction_that_fails_writes_nothing_and_stops_nobody(tmp_path: Path) 
     assert len(_lines(path)) == 1
 
 
+def test_what_could_not_be_written_is_told_by_the_next_line_that_can(tmp_path: Path) -> None:
+    """A disk that was full for a moment used to cost the messages of that moment for good."""
+    path, failures = tmp_path / "s.jsonl", [RuntimeError("no")]
+
+    def redact(text: str) -> str:
+        if "question 1" in text and failures:
+            raise failures.pop()
+        return text
+
+    with Recorder(path, redact=redact, logger=RecordingLogger()) as recorder:
+        recorder.attach(chef := ContextChef())
+        _converse(chef, 4)
+
+    session = read_session(path)
+    assert [message.text for message in session.messages] == [
+        "question 0", "answer 0", "question 1", "answer 1",
+        "question 2", "answer 2", "question 3",
+    ]  # fmt: skip
+    assert len(session.requests) == 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of files are POSIX's")
+def test_a_file_that_another_recorder_writes_to_is_left_to_it(tmp_path: Path) -> None:
+    """Lines of two processes in one file used to be read as one conversation of both."""
+    path, logger = tmp_path / "s.jsonl", RecordingLogger()
+    with Recorder(path) as first, Recorder(path, logger=logger) as second:
+        for recorder, name in ((first, "one"), (second, "two")):
+            recorder.attach(chef := ContextChef())
+            _converse(chef, 2, name)
+
+    assert second.path == tmp_path / "s-2.jsonl"
+    assert "Another recorder writes to" in logger.warnings[0]
+    sessions, _ = read_all([tmp_path])
+    assert [[m.text[:3] for m in session.messages[::2]] for session in sessions] == [
+        ["two", "two"], ["one", "one"],
+    ]  # fmt: skip
+    with Recorder(path) as again:
+        assert again.path == path  # free again, and gone on with
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
 def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "s.jsonl"

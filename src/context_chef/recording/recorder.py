@@ -43,7 +43,8 @@ class Recorder:
     digest of what came out. `answered(response)` adds what the provider answered and counted.
     `request(body)` records the request of an agent that has no chef.
 
-    An existing file is gone on with. Every line is one write; `durable` waits until it is on the
+    An existing file is gone on with; while another recorder writes to it, one beside it is taken
+    (`path` says which). Every line is one write; `durable` waits until it is on the
     disk. `redact` (a function from text to text, or patterns) sees every text before it reaches the
     file. A new file can be read by its owner only. Safe between threads; a process that is forked
     off writes nothing, and needs a recorder of its own. Recording never fails the agent: what
@@ -69,7 +70,7 @@ class Recorder:
             raise SettingsError(f"`name` is text, not {shown(name)}.")
         if not isinstance(durable, bool):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
             raise SettingsError(f"`durable` is True or False, not {shown(durable)}.")
-        self.path = Path(file_path(path))
+        wanted = Path(file_path(path))
         self.error: Exception | None = None
         """Why something could not be written, the newest reason."""
         self._redact = redaction(redact)
@@ -83,11 +84,17 @@ class Recorder:
         self._latest: tuple[int, int] | None = None
         self._latest_here: WeakKeyDictionary[object, tuple[int, int]] = WeakKeyDictionary()
         self._bodies: int | None = None
-        self._file: LineFile | None = LineFile(self.path, durable=durable)
+        self._file: LineFile | None = LineFile.for_one(wanted, durable=durable)
+        self.path = self._file.path
+        """Where it is written: beside the file that was named, when another recorder is at it."""
         self._off: list[Unsubscribe] = []
         if self._file.torn:
             self._logger.warning(
                 "%s ended in a torn line; its %d bytes were cut off.", self.path, self._file.torn
+            )
+        if self.path != wanted:
+            self._logger.warning(
+                "Another recorder writes to %s; this one writes to %s.", wanted, self.path
             )
         self._write_head(name)
 
@@ -181,13 +188,13 @@ class Recorder:
                 return told
             try:
                 row = self._request_row(session)
-                told = told.with_changes(turn, row)
+                now = told.with_changes(turn, row)
                 _tell_outcome(turn, row)
             except Exception as error:  # noqa: BLE001  # recording never fails the agent
                 self._failed(error)
-            else:
-                self._write(row)
-            return told
+                return told
+            # What was not written is not told: the next line that can be brings it.
+            return now if self._write(row) else told
 
     def _held(self) -> threading.RLock:
         """The lock of this process. After a fork the file is the parent's alone: two writers with
@@ -196,7 +203,7 @@ class Recorder:
         if os.getpid() != self._process:
             self._process, self._lock = os.getpid(), threading.RLock()
             if self._file is not None:
-                self._file.close()
+                self._file.close(inherited=True)
                 self._file = None
                 self._failed(
                     SettingsError(
@@ -230,15 +237,18 @@ class Recorder:
                 self._failed(error)
         self._write({**head, "at": self._now()}, clean=True)
 
-    def _write(self, row: dict[str, Any], *, clean: bool = False) -> None:
+    def _write(self, row: dict[str, Any], *, clean: bool = False) -> bool:
+        """Whether it was written."""
         if self._file is None:
-            return
+            return False
         try:
             if self._redact is not None and not clean:
                 row = redacted(row, self._redact)
             self._file.append(msgspec.json.encode(row))
         except Exception as error:  # noqa: BLE001  # neither a full disk nor a bad pattern stops the agent
             self._failed(error)
+            return False
+        return True
 
     def _failed(self, error: Exception) -> None:
         if self.error is None:
