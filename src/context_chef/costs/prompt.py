@@ -24,6 +24,7 @@ from context_chef.costs.wire_tokens import (
 from context_chef.ir.blocks import Provider
 from context_chef.ir.frozen import thaw
 from context_chef.ir.handed_out import HandedOut, Sealed
+from context_chef.ir.running import same_start
 
 Count: TypeAlias = Callable[[str], int]
 
@@ -63,7 +64,7 @@ class Unit(NamedTuple):
 class Prompt:
     """A request in the order of the cache. A block is known by the digest of all up to it."""
 
-    __slots__ = ("blocks", "digests", "marks", "starts", "sums", "units")
+    __slots__ = ("_own_marks", "blocks", "digests", "marks", "starts", "sums", "units")
 
     def __init__(
         self, units: Sequence[Unit], *, after: Prompt | None = None, automatic: str | None = None
@@ -78,12 +79,15 @@ class Prompt:
             self.blocks: list[PromptBlock] = []
             self.digests: list[bytes] = []
             self.sums: list[int] = []
+            self._own_marks: dict[int, str] = {}
         else:
             until = after.starts[shared] if shared < len(after.starts) else len(after.blocks)
             self.starts = after.starts[:shared]
             self.blocks = after.blocks[:until]
             self.digests = after.digests[:until]
             self.sums = after.sums[:until]
+            marks = after._own_marks.items()
+            self._own_marks = {index: mark for index, mark in marks if index < until}
         digest = self.digests[-1] if self.digests else b""
         total = self.sums[-1] if self.sums else 0
         for unit in units[shared:]:
@@ -91,13 +95,13 @@ class Prompt:
             for block in unit.blocks:
                 digest = blake2b(digest + block.digest, digest_size=16).digest()
                 total += block.tokens
+                if block.mark:
+                    self._own_marks[len(self.blocks)] = block.mark
                 self.blocks.append(block)
                 self.digests.append(digest)
                 self.sums.append(total)
         self.units = units
-        self.marks: dict[int, str] = {
-            index: block.mark for index, block in enumerate(self.blocks) if block.mark
-        }
+        self.marks: dict[int, str] = dict(self._own_marks)
         if automatic is not None:
             last = self._last_markable()
             if last is not None:
@@ -143,12 +147,22 @@ class Prompt:
 
 
 def _shared(units: Sequence[Unit], before: Sequence[Unit]) -> int:
-    count = 0
-    for unit, other in zip(units, before, strict=False):
+    count = same_start(units, before)
+    for unit, other in zip(units[count:], before[count:], strict=False):
         if unit.blocks is not other.blocks or unit.path != other.path:
             break
         count += 1
     return count
+
+
+class _Rows(NamedTuple):
+    """A list of rows that was read last. What is sealed in it cannot have changed since."""
+
+    rows: Sequence[Any]
+    sealed: int
+    """So many rows at the beginning are sealed."""
+    units: Sequence[Unit]
+    current: int
 
 
 class PromptReader:
@@ -173,6 +187,10 @@ class PromptReader:
         self._about_tools = Unit("tools", (about,))
         self._settings: dict[tuple[str, bytes], tuple[PromptBlock, ...]] = {}
         self._read_before: dict[tuple[str, Split], dict[bytes, tuple[PromptBlock, ...]]] = {}
+        self._last: dict[str, _Rows] = {}
+        self._looked_at: Sequence[Unit] = ()
+        self._looks: list[tuple[bool, bool]] = [(False, False)]
+        """What `_seen` found up to each unit of the last conversation."""
 
     def read(self, body: Mapping[str, Any], *, after: Prompt | None = None) -> Prompt:
         """The body in the order of the cache."""
@@ -211,19 +229,17 @@ class PromptReader:
                 yield self._unit(f"tools[{index}]", "tool", tool, whole)
         messages = _list(body.get("messages"))
         current = 0 if self._keeps_thinking else _start_of_turn(messages)
-        conversation = [
-            self._unit(
-                f"messages[{index}]",
-                "message",
-                message,
-                without_thinking if index < current else by_block,
-            )
-            for index, message in enumerate(messages)
-        ]
-        every = [block for unit in conversation for block in unit.blocks]
+        conversation = self._rows(
+            "messages",
+            "message",
+            messages,
+            lambda index, _: without_thinking if index < current else by_block,
+            current,
+        )
+        citing, images = self._seen(conversation)
         yield self._setting("speed", body.get("speed"))
         yield self._setting("output_config.format", _map(body.get("output_config")).get("format"))
-        yield self._setting("citations", any(block.citing for block in every))
+        yield self._setting("citations", citing)
         system = body.get("system")
         if isinstance(system, str):
             yield self._unit("system", "system", {"type": "text", "text": system}, whole)
@@ -232,7 +248,7 @@ class PromptReader:
         thinking = _map(body.get("thinking"))
         yield self._setting("tool_choice", body.get("tool_choice"))
         yield self._setting("thinking", [thinking.get("type"), thinking.get("budget_tokens")])
-        yield self._setting("images", any(block.image for block in every))
+        yield self._setting("images", images)
         yield from conversation
 
     def _chat(self, body: Mapping[str, Any]) -> Iterator[Unit]:
@@ -240,8 +256,9 @@ class PromptReader:
             yield self._unit("response_format", "format", body["response_format"], whole)
         for index, tool in enumerate(_list(body.get("tools"))):
             yield self._unit(f"tools[{index}]", "tool", tool, whole)
-        for index, message in enumerate(_list(body.get("messages"))):
-            yield self._unit(f"messages[{index}]", "message", message, by_block)
+        yield from self._rows(
+            "messages", "message", _list(body.get("messages")), lambda _, __: by_block
+        )
 
     def _responses(self, body: Mapping[str, Any]) -> Iterator[Unit]:
         form = _map(body.get("text")).get("format")
@@ -255,10 +272,7 @@ class PromptReader:
         items = body.get("input")
         if isinstance(items, str):
             yield self._unit("input", "message", {"role": "user", "content": items}, by_block)
-        for index, item in enumerate(_list(items)):
-            kind = _map(item).get("type")
-            split = by_block if kind in (None, "message") else item_whole
-            yield self._unit(f"input[{index}]", "item", item, split)
+        yield from self._rows("input", "item", _list(items), _split_of_item)
 
     def _gemini(self, body: Mapping[str, Any]) -> Iterator[Unit]:
         held = body.get("cachedContent") or body.get("cached_content")
@@ -274,10 +288,47 @@ class PromptReader:
         contents = body.get("contents")
         if isinstance(contents, str):
             contents = [{"role": "user", "parts": [{"text": contents}]}]
-        for index, content in enumerate(_list(contents)):
-            yield self._unit(f"contents[{index}]", "content", content, by_part)
+        yield from self._rows("contents", "content", _list(contents), lambda _, __: by_part)
 
     # Blocks
+
+    def _rows(
+        self,
+        name: str,
+        kind: str,
+        rows: Sequence[Any],
+        split: Callable[[int, Any], Split],
+        current: int = 0,
+    ) -> Sequence[Unit]:
+        """The units of that list. Rows before `current` are not split as those behind it are."""
+        last = self._last.get(name)
+        same = 0
+        units: list[Unit] = []
+        if last is not None:
+            same = min(same_start(last.rows, rows), last.sealed)
+            if last.current != current:
+                same = min(same, last.current, current)
+            units = list(last.units[:same])
+        for index in range(same, len(rows)):
+            row = rows[index]
+            units.append(self._unit(f"{name}[{index}]", kind, row, split(index, row)))
+        sealed = same
+        while sealed < len(rows) and rows[sealed].__class__ is Sealed:
+            sealed += 1
+        self._last[name] = _Rows(rows, sealed, units, current)
+        return units
+
+    def _seen(self, units: Sequence[Unit]) -> tuple[bool, bool]:
+        """Whether anything in there cites, and whether there are images."""
+        same = same_start(self._looked_at, units)
+        del self._looks[same + 1 :]
+        citing, images = self._looks[-1]
+        for unit in units[same:]:
+            citing = citing or any(block.citing for block in unit.blocks)
+            images = images or any(block.image for block in unit.blocks)
+            self._looks.append((citing, images))
+        self._looked_at = units
+        return citing, images
 
     def _setting(self, path: str, value: Any) -> Unit:
         key = (path, _encoded(value))
@@ -351,6 +402,10 @@ def by_declaration(value: Any) -> Iterator[Piece]:
             rest[name] = item
     if rest or not tool:
         yield Piece("", "", rest)
+
+
+def _split_of_item(_: int, item: Any) -> Split:
+    return by_block if _map(item).get("type") in (None, "message") else item_whole
 
 
 def item_whole(value: Any) -> Iterator[Piece]:

@@ -53,6 +53,18 @@ class Sources:
         index = self._places.get(key)
         return default if index is None else f"history[{index}]"
 
+    def credited(self) -> dict[int, str]:
+        """The sources of all that is not of the conversation itself, by identity."""
+        found: dict[int, str] = {}
+        for key in self._known:
+            source = self._known.get(key)
+            steps = 0
+            while isinstance(source, int) and steps < 100:
+                source, steps = self._known.get(source), steps + 1
+            if isinstance(source, str):
+                found[key] = source
+        return found
+
     def name(self, message: Message) -> str:
         """The source of the message; `slot` for one that a handler brought."""
         return self.get(id(message), "slot")

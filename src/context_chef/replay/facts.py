@@ -53,7 +53,6 @@ _RULE: Final = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
-_BLANKS: Final = re.compile(r"\s+")
 _ADDRESS: Final = re.compile(r"context://[^\s<>\"'`)\]}|;,\\]+[^\s<>\"'`)\]}|;,\\.]")
 _MOST_CHARACTERS: Final = 400_000
 """Of longer texts only this much is looked through."""
@@ -70,8 +69,7 @@ def facts_in(text: str, *, binding: bool = False) -> dict[Said, None]:
     text = text[:_MOST_CHARACTERS]
     found: dict[Said, None] = {}
     for word in dict.fromkeys(_WORD.findall(text)):
-        if _TELLING.search(word):
-            found.update(_facts_of_word(word))
+        found.update(_facts_of_word(word))
     for _, line in error_lines(text, limit=8):
         if not binding or len(line) <= _LONGEST_ERROR_SAID:
             found[Said("error", one_line(line))] = None
@@ -86,7 +84,7 @@ def facts_in(text: str, *, binding: bool = False) -> dict[Said, None]:
 @lru_cache(maxsize=200_000)
 def _facts_of_word(word: str) -> dict[Said, None]:
     """The fact that a word is, or those in its parts: a word of commas is a row of a table."""
-    if word.startswith("context://"):
+    if not _TELLING.search(word) or word.startswith("context://"):
         return {}
     if _URL.match(word):
         return {Said("url", word.rstrip(".,:!?*")): None}
@@ -114,7 +112,7 @@ def _fact(word: str) -> Said | None:
 
 def one_line(text: str) -> str:
     """A text with every stretch of blanks made one space."""
-    return _BLANKS.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def addresses_in(text: str) -> Iterator[str]:

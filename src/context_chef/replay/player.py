@@ -14,7 +14,7 @@ from context_chef.adaptation.gemini import GeminiAdapter
 from context_chef.adaptation.openai_chat import OpenAIAdapter
 from context_chef.adaptation.openai_responses import OpenAIResponsesAdapter
 from context_chef.adaptation.profiles import profile_for
-from context_chef.adaptation.wire_rules import Fault, check_payload, check_sequence
+from context_chef.adaptation.wire_rules import Fault, PayloadChecker, check_sequence
 from context_chef.bridge import settle
 from context_chef.chef import ContextChef
 from context_chef.costs import BilledRequest, CacheModel, PriceTable, SentRequest, Usage
@@ -153,6 +153,8 @@ class _Player:
         self._summarizer_tokens = 0
         self._summarizer_calls = 0
         self._spans: list[int] = []
+        self._sources: dict[SourceGroup, int] = dict.fromkeys(SOURCES, 0)
+        """The tokens of these spans."""
         self._injected: list[str] = []
         self._before: Payload | None = None
         self._mended: set[MendedPlace] = set()
@@ -169,6 +171,9 @@ class _Player:
             prices=options.prices,
             tokenizer=_tokenizer(settings),
             profiles=settings.get("profiles", ()),
+        )
+        self._checker = PayloadChecker(
+            configuration.target, model=configuration.model, partial=True
         )
         self._bound = _has_thinking(session) and _binds(configuration)
 
@@ -316,9 +321,10 @@ class _Player:
         self._before = payload
         if self._bound and len(self._bodies) < _MOST_BODIES:
             self._bodies.append(body)
-        rows = self._texts.rows
-        sources: dict[SourceGroup, int] = dict.fromkeys(SOURCES, 0)
-        for span in spans:
+        rows, sources = self._texts.rows, self._sources
+        for span in before[kept:]:
+            sources[rows[span].group] -= rows[span].tokens
+        for span in added:
             sources[rows[span].group] += rows[span].tokens
         budget = turn.budget
         summarizer_cost = sum((each.cost or 0.0 for each in summaries), 0.0)
@@ -463,8 +469,7 @@ class _Player:
                 few = total <= _CHECK_ALL_UP_TO
                 if not (few or happened or number % 10 == 1 or number == total):
                     return (), False
-        found = check_payload(self._info.target, body, model=self._info.model, partial=True)
-        return tuple(map(_fault, found)), True
+        return tuple(map(_fault, self._checker.check(body))), True
 
     def _sequence_faults(self) -> tuple[FoundFault, ...]:
         if not self._bodies:

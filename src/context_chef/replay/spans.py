@@ -14,6 +14,7 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.message import Message
+from context_chef.ir.running import equal_start, same_start
 from context_chef.ir.tools import ToolDefinition
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.replay.result import SourceGroup, SpanText
@@ -29,6 +30,12 @@ class TextTable:
         self.rows: list[SpanText] = []
         self._places: dict[SpanText, int] = {}
         self._messages: dict[int, tuple[object, str, tuple[int, ...]]] = {}
+        self._before: Sequence[Message] = ()
+        """The messages of the last turn, and who brought those that are not the conversation's."""
+        self._credited: dict[int, str] = {}
+        self._said: list[int] = []
+        """Their spans, and where those of each end."""
+        self._ends: list[int] = []
 
     def place(self, row: SpanText) -> int:
         """The index of this span, new or known."""
@@ -41,9 +48,23 @@ class TextTable:
     def of_turn(self, turn: CompileTurn) -> list[int]:
         """The spans of a finished compile: tools, then messages in their order."""
         spans = [self._tool(tool, turn) for tool in turn.inputs.tools]
-        for message in turn.messages:
-            spans.extend(self.of_message(message, turn))
-        return spans
+        self._read_on(turn)
+        return spans + self._said
+
+    def _read_on(self, turn: CompileTurn) -> None:
+        """Read what is not as it was in the turn before: another message, another source."""
+        messages, credited = turn.messages, turn.sources.credited()
+        same = same_start(self._before, messages)
+        changed = {identity for identity, _ in self._credited.items() ^ credited.items()}
+        if changed:
+            # What left the window may have been where something else is now: that is read again.
+            same = min((at for at in range(same) if id(messages[at]) in changed), default=same)
+        del self._ends[same:]
+        del self._said[self._ends[-1] if self._ends else 0 :]
+        for message in messages[same:]:
+            self._said.extend(self.of_message(message, turn))
+            self._ends.append(len(self._said))
+        self._before, self._credited = messages, credited
 
     def of_message(self, message: Message, turn: CompileTurn) -> tuple[int, ...]:
         """The spans of a message: what somebody said, then each block that was put there."""
@@ -134,7 +155,6 @@ def _words(block: Block) -> str:
             return f"[{block.kind}]"
 
 
-def shared_front(one: Sequence[int], other: Sequence[int]) -> int:
+def shared_front(one: list[int], other: list[int]) -> int:
     """How many spans at the front are the same."""
-    length = min(len(one), len(other))
-    return next((at for at in range(length) if one[at] != other[at]), length)
+    return equal_start(one, other)

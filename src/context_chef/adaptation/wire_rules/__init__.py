@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from context_chef.adaptation.wire_rules.checking import (
     RULES,
+    PayloadChecker,
     all_rules,
     check_payload,
     check_sequence,
@@ -25,6 +26,7 @@ __all__ = [
     "Example",
     "Fault",
     "Finding",
+    "PayloadChecker",
     "RULES",
     "Request",
     "Severity",

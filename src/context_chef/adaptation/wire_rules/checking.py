@@ -24,8 +24,10 @@ from context_chef.adaptation.wire_rules.rule import (
 )
 from context_chef.adaptation.wire_rules.sequence import SEQUENCE_RULES
 from context_chef.adaptation.wire_rules.shape_rules import SHAPE_RULES, SHAPES
+from context_chef.adaptation.wire_rules.shapes import ShapeFault
 from context_chef.adaptation.wire_rules.tool_abilities import ABILITY_RULES
 from context_chef.errors import SettingsError, nearest, shown
+from context_chef.ir.handed_out import HandedOut, Sealed
 
 RULES: Mapping[Target, tuple[WireRule, ...]] = {
     "openai": (SHAPE_RULES["openai"], *OPENAI_CHAT_RULES),
@@ -45,6 +47,7 @@ RULES: Mapping[Target, tuple[WireRule, ...]] = {
 }
 """Every rule of each target, its shape first, those over turns last."""
 
+_TOO_DEEP = "it nests deeper than any provider takes"
 _CALL_OPTIONS = ("extra_headers", "extra_query", "extra_body", "timeout")
 """Arguments of an SDK call that are no part of the body."""
 
@@ -86,14 +89,104 @@ def check_payload(
     )
     if request is None:
         return faults
-    shape = SHAPE_RULES[known]
-    differences = SHAPES[known].check(request.body)
+    return _judged(known, request, SHAPES[known].check(request.body), warnings, partial)
+
+
+class PayloadChecker:
+    """`check_payload` for the requests of a session: what comes again is read once.
+
+    Remembers the sealed rows of the last request. Its findings are those of the function.
+    """
+
+    def __init__(
+        self, target: str, *, model: str | None = None, profiles: Profiles = (),
+        partial: bool = False,
+    ) -> None:  # fmt: skip
+        self._target: Target = _target(target)
+        self._model = model
+        self._profiles = profiles
+        self._partial = partial
+        self._rows: dict[int, tuple[Sealed, Any]] = {}
+        """Rows as plain data, by the identity of the sealed ones."""
+        self._fine: set[tuple[str, int]] = set()
+        """Rows of which list have the shape they should have, by the identity of the plain ones."""
+
+    def check(self, payload: Mapping[str, Any]) -> list[Fault]:
+        """What is wrong with that payload."""
+        shape = SHAPE_RULES[self._target].id
+        try:
+            opened = self._plain(payload)
+        except TooDeep:
+            return [Fault(rule=shape, path="", message=_TOO_DEEP)]
+        request = _request(
+            self._target,
+            opened,
+            model=self._model,
+            profile=None,
+            profiles=self._profiles,
+            api_version=None,
+        )
+        differences = self._differences(request.body)
+        return _judged(self._target, request, differences, False, self._partial)
+
+    def _plain(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """The payload as `plain` makes it. What was remembered and is not in it is forgotten."""
+        before, self._rows = self._rows, {}
+        opened: dict[str, Any] = {}
+        for key, value in payload.items():
+            if type(value) is HandedOut:
+                opened[str(key)] = [self._row(row, before) for row in value.raw()]
+            else:
+                opened[str(key)] = plain(value, 1)
+        held = {id(row) for _, row in self._rows.values()}
+        self._fine = {known for known in self._fine if known[1] in held}
+        return opened
+
+    def _row(self, row: Any, before: Mapping[int, tuple[Sealed, Any]]) -> Any:
+        if type(row) is not Sealed:
+            return plain(row, 2)
+        known = before.get(id(row))
+        if known is None:
+            known = (row, plain(row, 2))
+        self._rows[id(row)] = known
+        return known[1]
+
+    def _differences(self, body: Mapping[str, Any]) -> list[ShapeFault]:
+        table = SHAPES[self._target]
+        held = {id(row) for _, row in self._rows.values()}
+        thin = dict(body)
+        new: list[tuple[str, int]] = []
+        listed = [
+            key
+            for key, rows in body.items()
+            if type(rows) is list and table.judges_alone("Request", key)
+        ]
+        for key in listed:
+            rows = as_list(body[key])
+            thin[key] = [row for row in rows if (key, id(row)) not in self._fine]
+            new += [(key, id(row)) for row in thin[key] if id(row) in held]
+        differences = table.check(thin)
+        if any(each.path.partition("[")[0] in listed for each in differences):
+            return table.check(body)  # with the places that they have among all rows
+        self._fine.update(new)
+        return differences
+
+
+def _judged(
+    target: Target,
+    request: Request,
+    differences: Sequence[ShapeFault],
+    warnings: bool,
+    partial: bool,
+) -> list[Fault]:
+    """The faults of a request whose shape differs in these places."""
+    shape = SHAPE_RULES[target]
     if partial:
         absent = [key for key in ("model", "max_tokens") if key not in request.body]
         differences = [each for each in differences if each.path not in absent]
     faults = [Fault(rule=shape.id, path=each.path, message=each.message) for each in differences]
     if not any(each.breaking for each in differences):
-        for rule in RULES[known]:
+        for rule in RULES[target]:
             if rule is not shape and not rule.over_turns:
                 faults += run(rule, request)
     return [fault for fault in faults if warnings or fault.severity == "error"]
@@ -189,10 +282,31 @@ def _open(
     try:
         opened = plain(payload)
     except TooDeep:
-        return None, [Fault(rule=shape, path="", message="it nests deeper than any provider takes")]
+        return None, [Fault(rule=shape, path="", message=_TOO_DEEP)]
     if not isinstance(opened, Mapping):
         return None, [Fault(rule=shape, path="", message="a payload is a JSON object")]
-    body = dict(as_map(opened))
+    request = _request(
+        target,
+        as_map(opened),
+        model=model,
+        profile=profile,
+        profiles=profiles,
+        api_version=api_version,
+    )
+    return request, []
+
+
+def _request(
+    target: Target,
+    opened: Mapping[str, Any],
+    *,
+    model: str | None,
+    profile: ModelProfile | None,
+    profiles: Profiles,
+    api_version: str | None,
+) -> Request:
+    """The request of a payload that is plain data."""
+    body = dict(opened)
     headers = as_map(body.get("extra_headers"))
     extra = as_map(body.get("extra_body"))
     for key in _CALL_OPTIONS:
@@ -211,14 +325,13 @@ def _open(
     name = model or as_text(body.get("model"))
     if profile is None:
         profile = profile_for(name, target, profiles=profiles)
-    request = Request(
+    return Request(
         body,
         model=name,
         profile=profile,
         betas=betas,
         api_version=version or ANTHROPIC_VERSION,
     )
-    return request, []
 
 
 def _header(headers: Mapping[str, Any], name: str) -> str:

@@ -164,6 +164,11 @@ class ShapeTable:
         """The constants that this field of that type may hold."""
         return self._parsed[0][name][key].spec.constants
 
+    def judges_alone(self, name: str, key: str) -> bool:
+        """Whether each row of a list in this field of that type is judged for itself."""
+        field = self._parsed[0][name].get(key)
+        return field is not None and len(field.spec.lists) == 1
+
     def check(self, value: Any, name: str = "Request", path: str = "") -> list[ShapeFault]:
         """Every place where the value differs from the type of that name."""
         if not isinstance(value, Mapping):
