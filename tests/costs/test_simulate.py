@@ -273,6 +273,22 @@ def test_times_that_run_backwards_and_unknown_targets_are_refused() -> None:
         billed(SentRequest(body=[1]))  # type: ignore[arg-type]  # what a caller may do
 
 
+@pytest.mark.parametrize(
+    ("figures", "path"),
+    [
+        ({"at": "now"}, "at"),
+        ({"at": float("inf")}, "at"),
+        ({"output_tokens": -1}, "output_tokens"),
+        ({"output_tokens": "many"}, "output_tokens"),
+    ],
+)
+def test_a_figure_that_is_none_is_refused_where_it_enters(
+    figures: dict[str, Any], path: str
+) -> None:
+    with pytest.raises(InputError, match=rf"^\$\.{path}: "):
+        simulate([SentRequest(body={"messages": []}, **figures)], target="openai", model="gpt-4.1")
+
+
 def test_a_bill_is_plain_data() -> None:
     bill = billed(
         SentRequest(body=claude(LONG)), SentRequest(body=claude(LONG, SHORT, MORE), at=400)

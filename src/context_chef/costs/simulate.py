@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date
+from math import inf
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -137,10 +138,11 @@ class CacheModel:
         """What this request reads, writes and costs after all that was sent before.
 
         `prompt` is its body as a `PromptReader` read it, where somebody did already.
-        Raises InputError for a request that is older than the one before it.
+        Raises InputError for a request that is older than the one before it, or sent at no time.
         """
         check_instance(request, "request", SentRequest)
         check_instance(prompt, "prompt", Prompt, optional=True)
+        _check_figures(request)
         if not request.at >= self._now:
             raise InputError(
                 f"a request sent at {shown(request.at)} comes after one sent at "
@@ -341,3 +343,18 @@ def _missing(money: Money) -> str:
 
 def _note(code: str, message: str) -> Diagnostic:
     return Diagnostic(code=code, where="costs", message=message)
+
+
+def _check_figures(request: SentRequest) -> None:
+    """Callers are not all typed, and a figure that is none would only show in the bill."""
+    at: Any = request.at
+    if isinstance(at, bool) or not isinstance(at, (int, float)) or not -inf < at < inf:
+        raise InputError(f"a number of seconds was expected, not {shown(at)}.", path="$.at")
+    output: Any = request.output_tokens
+    if output is None:
+        return
+    if isinstance(output, bool) or not isinstance(output, int) or output < 0:
+        raise InputError(
+            f"a number of tokens, 0 or more, was expected, not {shown(output)}.",
+            path="$.output_tokens",
+        )

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 
 from context_chef.adaptation.conversation import plain
 from context_chef.ir.frozen import EMPTY
+
+_MOST: Final = 10**12
+"""Tokens that no request has."""
+
+
+class _NoCountError(Exception):
+    """Something stands where a count of tokens belongs."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,18 +41,35 @@ def read_usage(reported: Any) -> Usage | None:
     Taken are the `usage` of Anthropic, OpenAI Chat and Responses, the `usageMetadata` of Gemini, as
     data or as the SDK's object, a `Usage`, and a row of `input`, `cache_read`, `cache_write` and
     `output`, where `input` does not count what was cached (as pi and the Claude SDKs write it).
+    Figures that no request can have (nothing asked, less than nothing, more from the cache than
+    was asked) are none: a server in between wrote them, and nobody is billed by them.
     """
-    if reported is None or isinstance(reported, Usage):
-        return reported
+    if reported is None:
+        return None
+    if isinstance(reported, Usage):
+        return reported if _possible(reported) else None
     found = plain(reported)
     if not isinstance(found, Mapping):
         return None
     row = cast(Mapping[str, Any], found)
     for read in (_anthropic, _openai, _gemini, _row):
-        usage = read(row)
+        try:
+            usage = read(row)
+        except _NoCountError:
+            return None
         if usage is not None:
-            return usage
+            return usage if _possible(usage) else None
     return None
+
+
+def _possible(usage: Usage) -> bool:
+    cached = (usage.read, *usage.written.values())
+    figures = (usage.input, usage.output, *cached)
+    return (
+        usage.input > 0
+        and all(0 <= figure <= _MOST for figure in figures)
+        and sum(cached) <= usage.input
+    )
 
 
 def _anthropic(row: Mapping[str, Any]) -> Usage | None:
@@ -115,7 +139,12 @@ def _positive(written: Mapping[str, int]) -> dict[str, int]:
 
 
 def _number(value: Any) -> int:
-    return int(value) if isinstance(value, (int, float)) and value == value else 0
+    """The count; 0 where there is none. Raises _NoCountError for what is no count."""
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MOST:
+        raise _NoCountError
+    return int(value)
 
 
 def _map(value: Any) -> Mapping[str, Any]:
