@@ -28,7 +28,7 @@ import pytest
 def test_passes(replay):
     played = replay("session.json", config="chef.toml")
     played.assert_valid().assert_fits().assert_cost(at_most=1.0)
-    played.assert_busts(at_most=0, allowing={"fold"}).assert_retention(reachable=0.9)
+    played.assert_busts(at_most=0, allowing="fold").assert_retention(reachable=0.9)
     played.assert_repairs(at_most=5).assert_hit_share(at_least=0.05)
     assert played.totals.folds > 0
     assert replay("session.json", config="chef.toml") is played
@@ -126,6 +126,9 @@ def test_a_session_that_would_be_refused_is_not_valid(field: str, tmp_path: Path
         (lambda played: played.assert_hit_share(at_least=95), "0.95 for 95%"),
         (lambda played: played.assert_retention(reachable=95), "0.95 for 95%"),
         (lambda played: played.assert_retention(in_window=float("nan")), "`in_window`"),
+        (lambda played: played.assert_retention(), "holds nothing"),
+        (lambda played: played.assert_kept(), "holds nothing"),
+        (lambda played: played.assert_busts(at_most=None), "`at_most` is a number"),
     ],
 )
 def test_a_demand_that_means_nothing_is_refused(

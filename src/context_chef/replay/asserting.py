@@ -71,7 +71,7 @@ class Replayed:
         return self
 
     def assert_busts(
-        self, *, at_most: int = 0, allowing: Collection[str] = (), rebilled: int | None = None
+        self, *, at_most: int = 0, allowing: Collection[str] | str = (), rebilled: int | None = None
     ) -> Self:
         """The prompt cache is broken no more often than this, and for no more tokens.
 
@@ -79,12 +79,14 @@ class Replayed:
         """
         __tracebackhide__ = True
         self.assert_complete()
+        _limit("at_most", at_most)
+        allowed = {allowing} if isinstance(allowing, str) else set(allowing)
         busts = [
             (session.name, request.number, bust)
             for session, run in zip(self.result.sessions, self.runs, strict=True)
             for request in run.requests
             for bust in request.busts
-            if bust.cause not in allowing
+            if bust.cause not in allowed
         ]
         tokens = sum(bust.rebilled for _, _, bust in busts)
         told = "".join(
@@ -96,7 +98,7 @@ class Replayed:
             raise AssertionError(
                 f"the prompt cache was broken {len(busts)} times, and {at_most} are allowed.{told}"
             )
-        if rebilled is not None and tokens > rebilled:
+        if rebilled is not None and tokens > _limit("rebilled", rebilled):
             raise AssertionError(
                 f"{tokens:,} tokens were paid for again, and {rebilled:,} are allowed.{told}"
             )
@@ -159,6 +161,7 @@ class Replayed:
         """No more than this had to be mended."""
         __tracebackhide__ = True
         self.assert_complete()
+        _limit("at_most", at_most)
         mended = [
             f"\n  {session.name}, request {request.number}: {each.where}: {each.message}"
             for session, run in zip(self.result.sessions, self.runs, strict=True)
@@ -177,6 +180,10 @@ class Replayed:
     ) -> Self:
         """At least these shares of the facts that left can still be reached, or are in front."""
         __tracebackhide__ = True
+        if reachable is None and in_window is None:
+            raise SettingsError(
+                "`assert_retention` holds nothing: give `reachable` or `in_window`."
+            )
         self.assert_complete()
         lost = "".join(
             f"\n  lost: {fact.kind}: {fact.text}"
@@ -199,6 +206,8 @@ class Replayed:
     def assert_kept(self, *texts: str) -> Self:
         """Each of these texts is in the last request of every session, word for word."""
         __tracebackhide__ = True
+        if not texts:
+            raise SettingsError("`assert_kept` holds nothing: give the texts to look for.")
         self.assert_complete()
         for session, run in zip(self.result.sessions, self.runs, strict=True):
             spans = run.spans(len(run.requests))
