@@ -67,7 +67,8 @@ def test_folded_messages_are_left_out_with_their_address() -> None:
     for turn in range(4):
         made.append(Message.assistant(f"answer {turn}")).append(Message.user(f"question {turn}"))
     made.request_new_context()
-    made.compile_sync("anthropic")
+    leaving = made.compile_sync("anthropic").explain()
+    assert {span.reason for span in leaving.out} == {"overflow: reset"}
     made.append(Message.assistant("fine")).append(Message.user("and now?"))
 
     explained = made.compile_sync("anthropic").explain()

@@ -438,7 +438,7 @@ def _folded(turn: CompileTurn) -> Iterator[Span]:
 
 def _evicted(turn: CompileTurn) -> Iterator[Span]:
     for message, source, reason, uri in turn.evicted:
-        yield _message_out(turn, message, source, f"overflow: {reason}", uri)
+        yield _message_out(turn, message, source, reason, uri)
 
 
 def _offloaded(turn: CompileTurn) -> Iterator[Span]:
