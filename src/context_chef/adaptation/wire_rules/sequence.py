@@ -12,7 +12,7 @@ from typing import Any
 from context_chef.adaptation.wire_rules.anthropic_messages import HELLO, THOUGHT, asking, said, text
 from context_chef.adaptation.wire_rules.anthropic_view import ASSISTANT, THINKING, messages_of
 from context_chef.adaptation.wire_rules.json_access import as_list, as_map, as_text
-from context_chef.adaptation.wire_rules.openai_responses import item_kind
+from context_chef.adaptation.wire_rules.openai_responses_view import item_kind
 from context_chef.adaptation.wire_rules.rule import (
     Finding,
     Request,

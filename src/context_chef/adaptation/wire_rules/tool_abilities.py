@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from context_chef.adaptation.wire_rules.anthropic_examples import tool
 from context_chef.adaptation.wire_rules.anthropic_messages import HELLO, asking, said
-from context_chef.adaptation.wire_rules.anthropic_tools import tool
 from context_chef.adaptation.wire_rules.anthropic_view import SYSTEM, messages_of, tools_of
 from context_chef.adaptation.wire_rules.json_access import as_map, as_text
-from context_chef.adaptation.wire_rules.openai_responses import item_kind
+from context_chef.adaptation.wire_rules.openai_responses_view import item_kind
 from context_chef.adaptation.wire_rules.rule import (
     Finding,
     Request,
