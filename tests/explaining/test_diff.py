@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_chef import ContextChef, InputError, Message, Payload, diff
+from context_chef import ContextChef, InputError, Message, Payload, SettingsError, diff
 
 LONG = "Be careful with what you promise. " * 400
 
@@ -138,6 +138,12 @@ def test_it_is_told_as_text_json_and_a_page() -> None:
 def test_what_is_no_request_is_refused() -> None:
     with pytest.raises(InputError, match="payloads and request bodies"):
         diff([1], {})  # type: ignore[arg-type]  # what a caller may do
+
+
+@pytest.mark.parametrize("seconds", [-1, float("inf"), "soon"])
+def test_seconds_that_are_no_time_are_refused(seconds: Any) -> None:
+    with pytest.raises(SettingsError, match="`seconds` is a number of seconds, 0 or more"):
+        diff(compiled(), compiled(), seconds=seconds)
 
 
 def test_as_text_no_difference_is_obeyed_by_a_terminal() -> None:

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from math import inf
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -16,7 +17,7 @@ from context_chef.adaptation.profiles import Profiles
 from context_chef.costs.bill import BilledRequest, SentRequest
 from context_chef.costs.prices import PriceSettings, PriceTable
 from context_chef.costs.simulate import TARGETS, CacheModel
-from context_chef.errors import InputError, shown
+from context_chef.errors import InputError, SettingsError, shown
 from context_chef.explaining.bodies import explain_body
 from context_chef.explaining.causes import Cause, Names, Part, cause_of, difference_of
 from context_chef.explaining.explanation import Explanation
@@ -119,8 +120,11 @@ def diff(
 
     `a` was sent first, `b` `seconds` later. Compiled payloads know their causes; of a bare body
     (`target` tells its form where its shape does not, `model` its model) the cause is the place.
-    Raises InputError for what is no request.
+    Raises InputError for what is no request, and SettingsError for `seconds` that are no time.
     """
+    later: Any = seconds  # callers are not all typed
+    if isinstance(later, bool) or not isinstance(later, (int, float)) or not 0 <= later < inf:
+        raise SettingsError(f"`seconds` is a number of seconds, 0 or more, not {shown(later)}.")
     options: dict[str, Any] = {"tokenizer": tokenizer, "profiles": profiles}
     before = _explained(a, target, model, options)
     after = _explained(b, target, model, options)
