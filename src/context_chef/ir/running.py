@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any, Final, TypeAlias
@@ -139,6 +140,24 @@ class RunningSum:
     def begins_with(self, message: Message) -> bool:
         """Whether the last list began with this very message."""
         return bool(self._messages) and self._messages[0] is message
+
+
+class RunningPlaces:
+    """Where certain messages stand in a list that is nearly the same each time."""
+
+    def __init__(self, starts: Starts) -> None:
+        self._starts = starts
+        self._messages: Messages = ()
+        self._places: list[int] = []
+
+    def of(self, messages: Messages, is_one: Callable[[Message], bool]) -> list[int]:
+        """The places of the messages for which `is_one` is true, as it is for good."""
+        same = self._starts.same(self._messages, messages)
+        places = self._places
+        del places[bisect_left(places, same) :]
+        places += [at for at in range(same, len(messages)) if is_one(messages[at])]
+        self._messages = messages
+        return list(places)
 
 
 def equal_start(before: Sequence[Any], now: Sequence[Any]) -> int:

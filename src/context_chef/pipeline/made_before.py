@@ -14,7 +14,7 @@ from context_chef.adaptation.sendable import Mender
 from context_chef.adaptation.tool_lists import ToolLists
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import Memos
-from context_chef.ir.running import Joined, Messages, RunningSum, Starts, same_start
+from context_chef.ir.running import Joined, Messages, RunningPlaces, RunningSum, Starts, same_start
 from context_chef.ir.transcript import Transcript
 from context_chef.pipeline.binding import ThinkingBinder
 from context_chef.pipeline.sent_items import ItemsMet
@@ -83,6 +83,7 @@ class MadeBefore:
         self._tailed: tuple[Messages, Tails, Messages, int] = ((), (), (), 0)
         self.marks = RunningSum(marks_of, starts)
         self.system_messages = RunningSum(moves_up, starts)
+        self.generated = RunningPlaces(starts)
         self.systems_sent = RunningSum(moves_up, starts)
         self.summaries = RunningSum(carries_summary, starts)
 

@@ -271,15 +271,12 @@ class _Places:
         head = len(transcript.window) - (len(transcript.items) - transcript.folded)
         self._first = transcript.folded - head + turn.left_to_server - 1
         self._start, self._end = turn.history_start, len(turn.messages)
-        own: list[int] = []
+        self._own: list[int] = []
         if turn.generated:
-            name = turn.sources.name
-            own = [
-                at
-                for at in range(self._start, self._end)
-                if name(turn.messages[at]) in ("sent_tail", SOURCE)
-            ]
-        self._own = own
+            brought = turn.sources.brought_by
+            self._own = turn.parts.made.generated.of(
+                turn.messages, lambda message: brought(message) in ("sent_tail", SOURCE)
+            )
 
     def item(self, index: int) -> int | None:
         """The item at that place of the window."""

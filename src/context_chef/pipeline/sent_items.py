@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from context_chef.ir.running import equal_start
+
 
 class ItemsMet:
     """Judges the items of a request. What was judged before, and is the same, is not looked at."""
@@ -47,11 +49,7 @@ class ItemsMet:
         """How many rows at the beginning were found to be right, by what is known now."""
         if self._sent is not sent:
             return 0
-        known = self._rows
-        most = min(len(known), len(rows))
-        if known[:most] == rows[:most]:
-            return most
-        return next(at for at in range(most) if known[at] is not rows[at] and known[at] != rows[at])
+        return equal_start(self._rows, rows)
 
 
 def _id(row: Any) -> str | None:

@@ -65,6 +65,11 @@ class Sources:
                 found[key] = source
         return found
 
+    def brought_by(self, message: Message) -> str | None:
+        """Who was credited with this very message; None for one of the conversation's."""
+        found = self._known.get(id(message))
+        return found if isinstance(found, str) else None
+
     def name(self, message: Message) -> str:
         """The source of the message; `slot` for one that a handler brought."""
         return self.get(id(message), "slot")
