@@ -253,20 +253,74 @@ class _MessageWriter:
         self._mend = mend
         self._names = names
         self._media_apart: list[Piece] = []
+        self._takes_system = not mend or profile is None or profile.leading_system
 
     def make(self, message: Message, call: ToolCall | None) -> Made:
         """What the message becomes. `call` is the one that a tool's message answers."""
         self.notes = Notes(WIRE)
         self._media_apart = []
-        draft = self._draft(message, call)
+        calls = message.tool_calls
+        if self._is_plain(message, call):
+            draft, row = self._plain(message, calls)
+        else:
+            draft = self._draft(message, call)
+            row = sealed(draft.chat(self._marks))
         return Made(
             draft=draft,
-            row=sealed(draft.chat(self._marks)),
-            calls=message.tool_calls,
+            row=row,
+            calls=calls,
             answers=call,
             media=self._media_apart,
             notes=self.notes,
         )
+
+    def _is_plain(self, message: Message, call: ToolCall | None) -> bool:
+        """Whether that is words and calls and nothing beside them, as nearly all messages are."""
+        if (
+            self._as_parts
+            or message.native is not EMPTY
+            or message.cache is not None
+            or message.is_error
+            or (call is not None and call.native is not EMPTY)
+            or (message.role == "system" and not self._takes_system)
+        ):
+            return False
+        texts = 0
+        for block in message.content:
+            kind = type(block)
+            if block.native is not EMPTY or block.cache is not None:
+                return False
+            if kind is Text and not texts:
+                texts = 1
+            elif kind is not ToolCall:
+                return False
+        return True
+
+    def _plain(self, message: Message, calls: Sequence[ToolCall]) -> tuple[Draft, Sealed]:
+        """The same as all the rest here makes of such a message, with fewer questions."""
+        draft = Draft(role=message.role)
+        fields = draft.fields
+        if message.name is not None:
+            self._name(message, draft)
+        call_id = message.tool_call_id or ""
+        if message.role == "tool" and (call_id or self._mend):
+            fields["tool_call_id"] = call_id
+        text = ""
+        for at, block in enumerate(message.content):
+            if type(block) is Text:
+                text = block.text
+                draft.pieces.append(Piece(text=text, generated=block.source is not None))
+            else:
+                self._call(cast(ToolCall, block), draft, f".content[{at}]")
+        row: dict[str, Any] = {"content": text}
+        if "name" in fields:
+            row["name"] = fields["name"]
+        row["role"] = message.role
+        if "tool_call_id" in fields:
+            row["tool_call_id"] = call_id
+        if calls:
+            row["tool_calls"] = fields["tool_calls"]
+        return draft, sealed(row)
 
     def _draft(self, message: Message, call: ToolCall | None) -> Draft:
         native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)

@@ -9,7 +9,7 @@ import msgspec
 
 from context_chef.errors import InputError, shown
 from context_chef.ir.frozen import EMPTY, freeze_json, native_fields
-from context_chef.ir.text import clean_fields
+from context_chef.ir.text import clean_fields, is_clean
 
 Provider: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini"]
 """A wire format. Also the name of its built-in target."""
@@ -67,6 +67,16 @@ class Text(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
     """Who generated it, when we did: `memory`, `dynamic_state`, … Never on a wire."""
     apart: bool = False
     """Generated, and yet a wire block of its own: what stands before it was sent already."""
+
+    def __post_init__(self) -> None:
+        if not (
+            self.native is EMPTY
+            and self.cache is None
+            and self.signature is None
+            and self.source is None
+            and is_clean(self.text)
+        ):
+            super().__post_init__()
 
 
 class Inline(msgspec.Struct, frozen=True, kw_only=True, tag="inline"):
@@ -174,6 +184,17 @@ class ToolCall(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="tool_
     """The exact text the model sent, even when it is not valid JSON."""
     signature: str | None = None
     """Gemini's thought signature riding on the call."""
+
+    def __post_init__(self) -> None:
+        if not (
+            self.native is EMPTY
+            and self.cache is None
+            and self.signature is None
+            and is_clean(self.id)
+            and is_clean(self.name)
+            and is_clean(self.arguments)
+        ):
+            super().__post_init__()
 
 
 class Opaque(_Block, frozen=True, kw_only=True, omit_defaults=True, tag="opaque"):

@@ -19,10 +19,11 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.frozen import EMPTY, FrozenDict, frozen, native_fields
-from context_chef.ir.text import clean_fields
+from context_chef.ir.text import clean_fields, is_clean
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 ROLES: Final = ("system", "user", "assistant", "tool")
+_BLOCKS: Final = frozenset(BLOCK_TYPES)
 _FLAGS: Final = ("is_error", "pinned", "positional", "prefill")
 
 
@@ -62,6 +63,31 @@ class Message(
     """What came in under a name we have no field for: carried, never read, never on a wire."""
 
     def __post_init__(self) -> None:
+        if not self._is_plain():
+            self._hold_to_kinds()
+
+    def _is_plain(self) -> bool:
+        """Whether there is nothing to be held to anything, as in nearly all messages."""
+        call_id, name = self.tool_call_id, self.name
+        content: object = self.content
+        return (
+            self.role in ROLES
+            and type(content) is tuple
+            and _BLOCKS.issuperset(map(type, self.content))
+            and (call_id is None or is_clean(call_id))
+            and (name is None or is_clean(name))
+            and self.id is None
+            and self.cache is None
+            and self.native is EMPTY
+            and self.extra is EMPTY
+            and self.is_error is False
+            and self.pinned is False
+            and self.positional is False
+            and self.prefill is False
+            and type(cast(Any, self.role)) is str
+        )
+
+    def _hold_to_kinds(self) -> None:
         clean_fields(self, ("role",), ("tool_call_id", "name", "id"))
         if self.role not in ROLES:
             raise InputError(

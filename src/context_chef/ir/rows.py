@@ -35,6 +35,7 @@ from context_chef.ir.canonical import compact_json
 from context_chef.ir.foreign_rows import foreign_form
 from context_chef.ir.frozen import freeze_json, thaw
 from context_chef.ir.message import ROLES, Message, MessageLike, Role
+from context_chef.ir.plain_rows import plain_message
 from context_chef.ir.text import clean_text
 
 _ROLE_ALIASES: Final[dict[str, Role]] = {
@@ -97,6 +98,8 @@ def read_message(row: MessageLike, *, path: str = "$") -> Message:
     """One message. Raises InputError naming the field; unknown fields are kept in `extra`."""
     if isinstance(row, Message):
         return row
+    if type(row) is dict and (plain := plain_message(row)) is not None:
+        return plain
     check_text(path, "path")
     dump = getattr(row, "model_dump", None)
     if callable(dump):  # an SDK object: pydantic knows its own plain form

@@ -26,6 +26,11 @@ def clean_text(text: str) -> str:
     return text.replace("\x00", "\ufffd") if "\x00" in text else text
 
 
+def is_clean(text: object) -> bool:
+    """Whether that is plain ASCII text, to which `clean_text` does nothing."""
+    return type(text) is str and text.isascii() and "\x00" not in text
+
+
 def clean_fields(struct: Any, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
     """Hold text fields of a new Struct to text, and clean them in place.
 
