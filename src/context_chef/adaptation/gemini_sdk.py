@@ -55,8 +55,12 @@ def sdk_row(row: Sealed) -> Sealed | None:
     if not any(_has_bytes(part) for part in row["parts"]):
         return None
     own = sealed({**row, "parts": [_part(part) for part in row["parts"]]})
-    own.http = sealed(plain(own))
+    own.http_of = _http_row
     return own
+
+
+def _http_row(row: Sealed) -> Sealed:
+    return sealed(plain(row))
 
 
 def _has_bytes(part: Mapping[str, Any]) -> bool:

@@ -20,12 +20,22 @@ from context_chef.ir.frozen import FrozenDict, FrozenList, thaw
 class Sealed(FrozenDict):
     """A finished row that cannot be changed, all the way down. Knows its JSON once it was asked."""
 
-    __slots__ = ("_json", "http", "sdk")
+    __slots__ = ("_http", "_json", "http_of", "sdk")
+    _http: Sealed
     _json: bytes
     sdk: Sealed | None
     """The row as the official SDK takes it, where that is another; set by who makes the row."""
-    http: Sealed
-    """The row as it stands in the HTTP body: on rows for an SDK that are not the same there."""
+    http_of: Callable[[Sealed], Sealed]
+    """Makes `http`: on rows for an SDK that are not the same in the HTTP body."""
+
+    @property
+    def http(self) -> Sealed:
+        """The row as it stands in the HTTP body. AttributeError where it is the same there."""
+        try:
+            return self._http
+        except AttributeError:
+            self._http = self.http_of(self)
+            return self._http
 
     @property
     def json(self) -> bytes:
@@ -45,14 +55,13 @@ def sealed(row: Mapping[str, Any]) -> Sealed:
 
 
 def _frozen(value: Any) -> Any:
-    kind = cast("type[Any]", type(value))
+    kind: Any = type(value)
     if kind is str:
         return value
     if kind is dict:
-        items = cast(dict[str, Any], value).items()
-        return FrozenDict({key: _frozen(item) for key, item in items})
+        return FrozenDict({key: _frozen(item) for key, item in value.items()})
     if kind is list:
-        return FrozenList([_frozen(item) for item in cast(list[Any], value)])
+        return FrozenList([_frozen(item) for item in value])
     return value
 
 

@@ -100,11 +100,13 @@ def _copied(value: Any, odd: Callable[[], None]) -> Any:
     kind = cast("type[Any]", type(value))
     if kind is str or value is None:
         return value
+    if kind is dict:
+        return {
+            key: item if item is None or type(item) is str else _copied(item, odd)
+            for key, item in cast("dict[Any, Any]", value).items()
+        }
     if kind is list:
         return [_copied(item, odd) for item in cast("list[Any]", value)]
-    if kind is dict:
-        fields = cast("dict[Any, Any]", value)
-        return {key: _copied(item, odd) for key, item in fields.items()}
     odd()
     return value if kind in (bool, int, float) else _NEVER
 

@@ -124,7 +124,8 @@ class Message(
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls among the blocks, in order."""
-        return tuple(block for block in self.content if isinstance(block, ToolCall))
+        calls = [block for block in self.content if type(block) is ToolCall]
+        return tuple(calls) if calls else ()
 
     @property
     def media(self) -> tuple[Media, ...]:
