@@ -18,8 +18,8 @@ MODELS = {
     "anthropic": "claude-opus-5-5",
     "gemini": "gemini-3.8-flash",
 }
-SHORT, LONG = 240, 1_200
-COMPILES = 12
+SHORT, LONG = 240, 960
+COMPILES = 8
 Row = dict[str, Any]
 
 
