@@ -55,13 +55,14 @@ def sealed(row: Mapping[str, Any]) -> Sealed:
 
 
 def _frozen(value: Any) -> Any:
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is str:
         return value
     if kind is dict:
-        return FrozenDict({key: _frozen(item) for key, item in value.items()})
+        items = cast("dict[str, Any]", value).items()
+        return FrozenDict({key: _frozen(item) for key, item in items})
     if kind is list:
-        return FrozenList([_frozen(item) for item in value])
+        return FrozenList([_frozen(item) for item in cast("list[Any]", value)])
     return value
 
 

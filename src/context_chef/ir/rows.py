@@ -98,7 +98,7 @@ def read_message(row: MessageLike, *, path: str = "$") -> Message:
     """One message. Raises InputError naming the field; unknown fields are kept in `extra`."""
     if isinstance(row, Message):
         return row
-    if type(row) is dict and (plain := plain_message(cast(Any, row))) is not None:
+    if type(cast(Any, row)) is dict and (plain := plain_message(cast(Any, row))) is not None:
         return plain
     check_text(path, "path")
     dump = getattr(row, "model_dump", None)

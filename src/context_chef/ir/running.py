@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from operator import is_
+from itertools import compress, count
+from operator import is_, is_not
 from typing import Any, Final, TypeAlias
 
 from context_chef.ir.message import Message
 
 Messages: TypeAlias = tuple[Message, ...]
 
-_STEP: Final = 1024
 _KEPT: Final = 8
 """So many pairs of lists are known at a time: those of one compile and of the one before."""
 
@@ -21,16 +21,7 @@ def same_start(before: Sequence[Any], now: Sequence[Any]) -> int:
     most = min(len(before), len(now))
     if before is now:
         return most
-    low = 0
-    while low < most:
-        high = min(low + _STEP, most)
-        if all(map(is_, before[low:high], now[low:high])):
-            low = high
-            continue
-        while before[low] is now[low]:
-            low += 1
-        return low
-    return most
+    return next(compress(count(), map(is_not, before, now)), most)
 
 
 class Starts:
