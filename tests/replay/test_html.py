@@ -132,6 +132,13 @@ def test_a_thousand_requests_under_ten_configurations_stay_small_and_say_what_wa
     assert row[5] > 0
 
 
+def test_a_page_says_when_one_column_stands_for_several_requests() -> None:
+    said = "One column stands for 2 requests, drawn as high as the highest of them."
+
+    assert said in _Reader(html_page(large(requests=1_001, runs=1))).words
+    assert "One column stands for" not in _Reader(html_page(large(requests=1_000, runs=1))).words
+
+
 def test_many_sessions_get_an_index_and_the_last_ones_figures_only() -> None:
     one = small().sessions[0]
     result = ReplayResult(sessions=(one,) * 4)

@@ -80,10 +80,10 @@ class ReplayConfiguration:
         window = self._tokens(session, settings, str(model), target)
         if self.window is not None and window is not None:
             janitor = dict(_section(settings, "janitor"))
-            if janitor.get("context_window") != _NO_LIMIT:
+            if janitor.get("context_window") != NO_LIMIT:
                 janitor["context_window"] = window
             settings["janitor"] = janitor
-        if _section(settings, "janitor").get("context_window") == _NO_LIMIT:
+        if _section(settings, "janitor").get("context_window") == NO_LIMIT:
             settings["janitor"] = {
                 key: value
                 for key, value in _section(settings, "janitor").items()
@@ -134,7 +134,7 @@ class ReplayConfiguration:
         return max(1, int(read * whole_size(session, counter)))
 
 
-_NO_LIMIT: Final = "none"
+NO_LIMIT: Final = "none"
 """Stands in place of a window for the strategy `everything`, whatever window it is held against."""
 
 
@@ -201,7 +201,7 @@ def configuration(
         janitor["tokenizer"] = tokenizer
     overflow: dict[str, Any] = {"archive": "vfs"}
     if strategy == "everything":
-        janitor["context_window"] = _NO_LIMIT
+        janitor["context_window"] = NO_LIMIT
     elif strategy == "drop":
         overflow = {"strategy": dict(_DROP)}
     else:
@@ -263,7 +263,7 @@ def _unknown(text: str) -> SettingsError:
 def describe(strategy: Any, settings: Mapping[str, Any]) -> str:
     """A plain strategy in words."""
     if strategy is None:
-        bounded = _section(settings, "janitor").get("context_window") not in (None, _NO_LIMIT)
+        bounded = _section(settings, "janitor").get("context_window") not in (None, NO_LIMIT)
         return "summarize" if bounded else "everything"
     if isinstance(strategy, str):
         return strategy

@@ -119,6 +119,11 @@ def figure(run: Run, one: Series, own: Scales, same: Scales, *, id: str, shared:
         f'<div class="span-axis" aria-hidden="true"><span>request 1</span>'
         f"<span>{count:,}</span></div>"
     )
+    if (step := _step(count)) > 1:
+        parts.append(
+            f'<p class="soft">One column stands for {step} requests, drawn as high as the highest '
+            "of them.</p>"
+        )
     parts.append(
         f'<p class="sr">{name}: {escape(_said(run, one))}</p>'
         '<div class="cursor" hidden></div></div>'
@@ -171,10 +176,15 @@ def _unit(height: float) -> float:
     return max(height / 20_000, 1.0) if height > 1_000 else height / 20_000
 
 
+def _step(count: int) -> int:
+    """How many of so many requests one column of a picture stands for."""
+    return -(-count // MOST_COLUMNS) or 1
+
+
 def _columns(rows: Sequence[Sequence[float]]) -> tuple[int, list[list[float]]]:
     """The rows with at most `MOST_COLUMNS` columns: of several, the one that stands highest."""
     count = len(rows[0]) if rows else 0
-    step = -(-count // MOST_COLUMNS) or 1
+    step = _step(count)
     if step == 1:
         return count, [list(row) for row in rows]
     chosen = [

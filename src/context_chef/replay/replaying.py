@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -23,6 +23,7 @@ from context_chef.costs import PriceTable
 from context_chef.errors import ContextChefError, InputError, SettingsError, shown
 from context_chef.replay.configuration import (
     COMPARED,
+    NO_LIMIT,
     ReplayConfiguration,
     configuration,
 )
@@ -241,7 +242,7 @@ def _in_processes(
     context = multiprocessing.get_context("spawn")
     counter = context.Value("q", 0)
     pickled = [pickle.dumps(session) for session in sessions]
-    order = sorted(range(len(units)), key=lambda n: (-len(sessions[units[n][0]].requests), n))
+    order = sorted(range(len(units)), key=lambda n: (*_work_in(sessions, units[n]), n))
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(counter,))
     futures: dict[int, Future[bytes]] = {}
     others = set(multiprocessing.active_children())
@@ -282,6 +283,24 @@ def _interrupts_held() -> Generator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work_in(
+    sessions: Sequence[RecordedSession], unit: tuple[int, ReplayConfiguration]
+) -> tuple[int, bool, int]:
+    """Sorts what takes longest to the front: long sessions, no limit, strategies of many parts."""
+    at, one = unit
+    unlimited = row_of(one.settings.get("janitor")).get("context_window") == NO_LIMIT
+    parts = _parts(row_of(one.settings.get("overflow")).get("strategy"))
+    return -len(sessions[at].requests), not unlimited, -parts
+
+
+def _parts(strategy: Any) -> int:
+    """Of how many strategies that one is made."""
+    if isinstance(strategy, list):
+        return sum(map(_parts, cast("list[Any]", strategy)))
+    inner = row_of(strategy).get("inner")
+    return 1 if inner is None else 1 + _parts(inner)
 
 
 _counter: Any = None
