@@ -341,5 +341,5 @@ def test_arguments_that_are_no_object_are_mended_and_reported(text: str, sent: s
     adapted = adapt(message)
 
     assert adapted.body["input"][0]["arguments"] == sent
-    assert [repair.rule for repair in adapted.repairs] == ["openai-responses/arguments"]
+    assert [repair.rule for repair in adapted.repairs] == ["arguments"]
     assert write(message)["input"][0]["arguments"] == text

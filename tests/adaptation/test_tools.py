@@ -454,7 +454,7 @@ def test_a_search_tool_of_the_callers_own_says_that_the_model_can_search() -> No
 
     nano = converted(search, RARE, target="openai-responses", model="gpt-5.4-nano")
     assert names_in(nano) == ["rare"]
-    assert [repair.rule for repair in nano.repairs] == ["openai-responses/tool-refused"]
+    assert [repair.rule for repair in nano.repairs] == ["openai-responses/tool-search-model"]
 
 
 def test_a_tool_held_back_carries_no_breakpoint() -> None:

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_chef import ContextChef, InMemoryBackend, Message, Text, Thinking, ToolCall
+from context_chef import (
+    ContextChef,
+    InMemoryBackend,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from context_chef.testing import check_sequence
 
 TARGETS = [
@@ -179,6 +187,28 @@ def test_what_was_sent_as_one_block_and_now_goes_as_two_is_another_past() -> Non
     assert len(first["messages"][0]["content"]) < len(second["messages"][0]["content"])
     assert [block["type"] for block in second["messages"][1]["content"]] == ["text"]
     assert [r.rule for r in second.report.repairs] == ["anthropic/preserved-thinking"]
+    requests = [{"model": "claude-opus-5-5", "max_tokens": 9, **each} for each in (first, second)]
+    assert check_sequence("anthropic", requests) == []
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_stands_before_thinking_in_its_own_turn_binds_it_too(edited: bool) -> None:
+    """A summary that comes into the turn stands in front of its thinking on the wire."""
+    chef = ContextChef(default_target="anthropic", model="claude-opus-5-5")
+    if edited:  # then the conversation is read back from the request, where neighbours are one
+        chef.use("after-adapt", lambda context: None)
+    thought = Thinking(text="hm", signature="sig", origin="anthropic")
+    answer = Message.assistant([thought, Text(text="a")])
+    rows = [Message.user("q"), answer, Message.user("next")]
+    first = chef.set_history(rows).compile_sync()
+    summary = {"type": "compaction", "content": "Earlier."}
+    compacted = Message.assistant([Opaque(provider="anthropic", value=summary)])
+
+    second = chef.set_history([rows[0], compacted, *rows[1:]]).compile_sync()
+
+    said = [block["type"] for row in second.body["messages"][1:-1] for block in row["content"]]
+    assert said == ["compaction", "text"]
+    assert "anthropic/preserved-thinking" in {r.rule for r in second.report.repairs}
     requests = [{"model": "claude-opus-5-5", "max_tokens": 9, **each} for each in (first, second)]
     assert check_sequence("anthropic", requests) == []
 

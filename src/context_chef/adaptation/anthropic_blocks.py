@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from context_chef.adaptation.anthropic_body import cache_control, goes_with
+from context_chef.adaptation.anthropic_body import cache_control, goes_with, is_compaction
 from context_chef.adaptation.anthropic_media import media_source, why_not
 from context_chef.adaptation.call_arguments import RAW_ARGUMENTS, parse_arguments
 from context_chef.adaptation.media import (
@@ -111,7 +111,7 @@ class BlockWriter:
         out: list[Wire] = []
         assistant = message.role == "assistant"
         before: Block | None = None
-        for place, block in _compaction_first(_placed(message, where)):
+        for place, block in _compaction_placed_first(_placed(message, where)):
             match block:
                 case Text():
                     self._say(out, block, before, place, citations=assistant, blank=assistant)
@@ -276,16 +276,8 @@ def _placed(message: Message, where: str) -> list[tuple[str, Block]]:
     return [(f"{where}.content[{index}]", block) for index, block in enumerate(message.content)]
 
 
-def _compaction_first(placed: list[tuple[str, Block]]) -> Iterable[tuple[str, Block]]:
-    """A compaction block is read only at the start of an answer."""
+def _compaction_placed_first(placed: list[tuple[str, Block]]) -> Iterable[tuple[str, Block]]:
     return sorted(placed, key=lambda item: not is_compaction(item[1]))
-
-
-def is_compaction(block: Block) -> bool:
-    """Whether this is the summary that Anthropic makes of what came before."""
-    return (
-        isinstance(block, Opaque) and block.provider == "anthropic" and block.kind == "compaction"
-    )
 
 
 def _with_native(wire: Wire, block: Block) -> Wire:

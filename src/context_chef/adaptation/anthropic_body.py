@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from context_chef.adaptation.notes import Notes
-from context_chef.ir.blocks import Block, CacheBreakpoint, Text
+from context_chef.ir.blocks import Block, CacheBreakpoint, Opaque, Text
 from context_chef.ir.handed_out import row_at, rows_of
 
 MAX_BREAKPOINTS: Final = 4
@@ -40,6 +40,18 @@ def goes_with(block: Block, before: Block | None) -> bool:
         and bool(block.source and before.source)
         and not (block.apart or before.cache or before.native.get("anthropic"))
     )
+
+
+def is_compaction(block: Block) -> bool:
+    """Whether this is the summary that Anthropic makes of what came before."""
+    return (
+        isinstance(block, Opaque) and block.provider == "anthropic" and block.kind == "compaction"
+    )
+
+
+def compaction_first(blocks: Sequence[Block]) -> Sequence[Block]:
+    """A compaction block is read only at the start of an answer."""
+    return sorted(blocks, key=lambda block: not is_compaction(block))
 
 
 def mend_breakpoints(

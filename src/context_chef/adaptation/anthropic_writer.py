@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple, cast
 
 from typing_extensions import override
 
-from context_chef.adaptation.anthropic_blocks import BlockWriter, Kind, Made, Wire, is_compaction
+from context_chef.adaptation.anthropic_blocks import BlockWriter, Kind, Made, Wire
+from context_chef.adaptation.anthropic_body import is_compaction
 from context_chef.adaptation.line import Line
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.prefill import prefill_index

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, cast
 
 from context_chef.adaptation.mending import Mending, own_opaque, without_blocks
 from context_chef.ir.blocks import (
@@ -77,12 +78,11 @@ def drop_blanks(placed: list[Placed], mending: Mending) -> list[Placed]:
         message = _without_blanks(entry, mending)
         if mending.target != "openai" and says_nothing(message, mending):
             if message.role == "user" and not asked:
-                mending.repair("empty-content", entry.at, "an empty user message now says so")
+                _report(mending, _EMPTY_MESSAGE, entry.at, "an empty user message now says so")
                 message = Message.user(EMPTY_USER_MESSAGE, pinned=message.pinned, id=message.id)
             elif message.role != "tool":
-                mending.repair(
-                    "empty-content", entry.at, f"an empty {message.role} message was left out"
-                )
+                said = f"an empty {message.role} message was left out"
+                _report(mending, _EMPTY_MESSAGE, entry.at, said)
                 continue
         if message.role != "system":
             asked = message.role != "assistant"
@@ -99,10 +99,23 @@ def _without_blanks(entry: Placed, mending: Mending) -> Message:
             dropped.add(index)
     if dropped is None:
         return message
-    rule = "empty-text" if mending.target == "anthropic" else "empty-content"
     said = "a blank text was left out" if len(dropped) == 1 else "blank texts were left out"
-    mending.repair(rule, entry.at, said)
+    whole = all(cast(Text, message.content[index]).text for index in dropped)
+    _report(mending, _WHITE_TEXT if whole else _EMPTY_TEXT, entry.at, said)
     return without_blocks(message, dropped)
+
+
+_EMPTY_MESSAGE: Final = {"anthropic": "empty-content", "gemini": "parts-empty"}
+_EMPTY_TEXT: Final = {"anthropic": "empty-text", "gemini": "part-data"}
+_WHITE_TEXT: Final = {"anthropic": "whitespace-text"}
+
+
+def _report(mending: Mending, rules: Mapping[str, str], at: int, message: str) -> None:
+    rule = rules.get(mending.target)
+    if rule is not None:
+        mending.repair(rule, at, message)
+    else:
+        mending.tidy("blank-text", at, message)
 
 
 def _refused(block: Text, message: Message, mending: Mending) -> bool:

@@ -133,6 +133,10 @@ class Mending:
             Repair(rule=f"{self.target}/{rule}", where=f"messages[{at}]", message=message)
         )
 
+    def tidy(self, rule: str, at: int, message: str) -> None:
+        """Report a change that no rule of the provider's asks for."""
+        self.repairs.append(Repair(rule=rule, where=f"messages[{at}]", message=message))
+
     @property
     def merges_neighbours(self) -> bool:
         """Whether neighbours of one role are one turn for the provider."""

@@ -23,6 +23,10 @@ class Notes:
         """Something was changed because the target's `rule` asks for it."""
         self.repairs.append(Repair(rule=f"{self._target}/{rule}", where=where, message=message))
 
+    def tidy(self, rule: str, where: str, message: str) -> None:
+        """Something was changed though no rule of the target's asks for it."""
+        self.repairs.append(Repair(rule=rule, where=where, message=message))
+
     def include(self, other: Notes, where: str) -> None:
         """Notes about a part of the whole, whose place goes in front of theirs."""
         replace = msgspec.structs.replace

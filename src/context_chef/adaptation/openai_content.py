@@ -135,7 +135,6 @@ def written_arguments(call: ToolCall, notes: Notes, where: str) -> str:
     if fault is None and call.arguments.strip():
         return call.arguments
     text = "{}" if call.arguments.strip() in ("", "null") else compact_json(given)
-    notes.repair(
-        "arguments", where, f"{call.arguments[:80]!r} of {call.name!r} goes as {text[:80]}"
-    )
+    said = f"{call.arguments[:80]!r} of {call.name!r} goes as {text[:80]}"
+    notes.tidy("arguments", where, said)
     return text

@@ -41,6 +41,12 @@ _SEARCH_TOOL: Final = {
     "type": "tool_search_tool_bm25_20251119",
     "name": "tool_search_tool_bm25",
 }
+_SCHEMA_RULES: Final[Mapping[Provider, str]] = {
+    "anthropic": "tool-schema",
+    "openai": "function-schema",
+    "openai-responses": "function-schema",
+    "gemini": "schema",
+}
 _OWN: Final = frozenset(
     {"context", "new_context", "create_memory", "modify_memory", "recall_context"}
 )
@@ -136,7 +142,8 @@ class _Conversion:
                 continue
             name = names[tool.name]
             if name != tool.name:
-                self._repair("tool-name", where, f"the tool {tool.name!r} goes as {name!r}")
+                rule = "function-name" if target == "gemini" else "tool-name"
+                self._repair(rule, where, f"the tool {tool.name!r} goes as {name!r}")
             schema = self._schema(tool, name, where)
             strict = self._strict(tool, schema.schema, budget, where)
             entries.append((tool, self._write(tool, name, schema, strict, tool.name in deferred)))
@@ -182,11 +189,12 @@ class _Conversion:
                     where,
                     f"the tool {tool.name!r} exists only on {', '.join(elsewhere)}",
                 )
-            elif definition is not None and (
-                definition.get("type") in refused
-                or (self._profile and not self._profile.tool_search and _searches(tool, target))
-            ):
+            elif definition is not None and definition.get("type") in refused:
                 self._repair("tool-refused", where, f"this model does not take {tool.name!r}")
+            elif self._profile and not self._profile.tool_search and _searches(tool, target):
+                self._repair(
+                    "tool-search-model", where, f"this model does not search with {tool.name!r}"
+                )
             else:
                 kept.append((where, tool))
         if self._target == "gemini" and self._profile and not self._profile.tool_combination:
@@ -316,7 +324,8 @@ class _Conversion:
     def _schema(self, tool: ToolDefinition, name: str, where: str) -> SchemaResult:
         result = mended_schema(tool, self._target)
         if result.notes:
-            self._repair("tool-schema", f"{where}.parameters", "; ".join(result.notes))
+            rule = _SCHEMA_RULES[self._target]
+            self._repair(rule, f"{where}.parameters", "; ".join(result.notes))
         if result.renamed:
             self._arguments[name] = result.renamed
         return result

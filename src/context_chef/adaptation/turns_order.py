@@ -258,7 +258,8 @@ def _renamed_calls(entry: Placed, mending: Mending) -> Message:
         blocks = blocks if blocks is not None else list(entry.message.content)
         blocks[index] = msgspec.structs.replace(block, name=name)
         if block.name not in mending.names:
-            mending.repair("tool-name", entry.at, f"the call of {block.name!r} goes as {name!r}")
+            rule = "function-name" if mending.target == "gemini" else "tool-name"
+            mending.repair(rule, entry.at, f"the call of {block.name!r} goes as {name!r}")
     return entry.message if blocks is None else entry.message.replace(content=tuple(blocks))
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from context_chef.adaptation.anthropic_body import goes_with
+from context_chef.adaptation.anthropic_body import compaction_first, goes_with, is_compaction
 from context_chef.ir.blocks import Block, RedactedThinking, Thinking
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.digest import sha256_hex
@@ -147,14 +147,11 @@ class ThinkingBinder:
         self._first_answer = None
         for index in range(len(self._steps) - 1, len(self._messages)):
             message = self._messages[index]
-            keys = [key for block in message.content if (key := _key(block))]
-            gone = self._unbound(index, keys, digest.value, sent) if keys else {}
-            if gone:
+            if any(map(_key, message.content)) and (gone := self._unbound(index, digest, sent)):
                 message = self._without_thinking(index, message, gone)
-            self._found.extend((key, digest.value) for key in keys if key not in gone)
             if message.content or message is self._messages[index]:
                 self._kept.append(message)
-                digest.add(message)
+                self._found.extend(digest.add(message))
             self._steps.append(
                 _Step(
                     digest.value,
@@ -166,22 +163,33 @@ class ThinkingBinder:
                 )
             )
 
-    def _unbound(
-        self, index: int, keys: list[str], digest: str, sent: SentPrefixes
-    ) -> dict[str, str]:
+    def _unbound(self, index: int, digest: _Digest, sent: SentPrefixes) -> dict[str, str]:
         """The blocks that were made behind something else, with the digest of that."""
-        expected = {key: sent.by_thinking.get(key) for key in keys}
-        new = [key for key in keys if expected[key] is None]
+        message = self._messages[index]
+        keys = [key for block in message.content if (key := _key(block))]
+        new = [key for key in keys if key not in sent.by_thinking]
+        misfit: str | None = None
         if new and len(new) < len(keys):
             # The message was sent before, and this was left out of it: it stays out.
-            expected.update(dict.fromkeys(new, ""))
+            misfit = ""
         elif new and self._repairs:
             # Never sent, and what stood before it when it was made was left out just now.
-            expected.update(dict.fromkeys(new, ""))
+            misfit = ""
         elif new and self._first_answer is None:
-            expected.update(dict.fromkeys(new, sent.last))  # the answer to the last request
             self._first_answer = index
-        return {key: was for key, was in expected.items() if was is not None and was != digest}
+            if sent.last != digest.value:
+                misfit = sent.last  # it is no answer to the last request
+        gone: dict[str, str] = {}
+        before = _Digest(digest.value, digest.role)
+        before.turn_to(message)
+        for block in _on_the_wire(message):
+            if key := _key(block):
+                was = sent.by_thinking.get(key, before.value) if key not in new else misfit
+                if was is not None and (key in new or was != before.value):
+                    gone[key] = was
+                    continue
+            before.add_block(message, block)
+        return gone
 
     def _without_thinking(self, index: int, message: Message, gone: Mapping[str, str]) -> Message:
         content = tuple(block for block in message.content if _key(block) not in gone)
@@ -220,9 +228,7 @@ class _Digests:
         del self._found[found:]
         digest = _Digest(value, role)
         for message in now[same:]:
-            keys = (key for block in message.content if (key := _key(block)))
-            self._found.extend((key, digest.value) for key in keys)
-            digest.add(message)
+            self._found.extend(digest.add(message))
             self._steps.append((digest.value, digest.role, len(self._found)))
         return self._found, digest.value
 
@@ -254,20 +260,40 @@ class _Digest:
     def __init__(self, value: str, role: str) -> None:
         self.value = value
         self.role: str = role
+        self._before: Block | None = None
 
-    def add(self, message: Message) -> None:
-        # Neighbours of one role are one turn on the wire, so only a change of role is told.
+    def add(self, message: Message) -> list[tuple[str, str]]:
+        """Go on behind the message. Answers its thinking, with what stands in front of each."""
+        found: list[tuple[str, str]] = []
+        self.turn_to(message)
+        for block in _on_the_wire(message):
+            if key := _key(block):
+                found.append((key, self.value))
+            self.add_block(message, block)
+        return found
+
+    def turn_to(self, message: Message) -> None:
+        """Begin a message. Neighbours of one role are one turn, so only a change is told."""
         role = "user" if message.role == "tool" else message.role
         if role != self.role:
             self.value = _hashed(f"{self.value}{role}".encode())
             self.role = role
-        before: Block | None = None
-        for block in message.content:
-            told = msgspec.json.encode(_told(message, block))
-            if goes_with(block, before):
-                told += b"+"  # one block on the wire, as long as both are in one message
-            self.value = _hashed(self.value.encode() + told)
-            before = block
+        self._before = None
+
+    def add_block(self, message: Message, block: Block) -> None:
+        """Go on behind a block of the message that was turned to."""
+        told = msgspec.json.encode(_told(message, block))
+        if goes_with(block, self._before):
+            told += b"+"  # one block on the wire, as long as both are in one message
+        self.value = _hashed(self.value.encode() + told)
+        self._before = block
+
+
+def _on_the_wire(message: Message) -> Sequence[Block]:
+    """The message's blocks in the order in which they are sent."""
+    if any(map(is_compaction, message.content)):
+        return compaction_first(message.content)
+    return message.content
 
 
 def _told(message: Message, block: Block) -> Any:

@@ -29,7 +29,7 @@ NAMES = {
         defer-cache-control defer-search-tool tool-reference-unknown mcp-pairing thinking-type
         thinking-budget thinking-first thinking-signature thinking-last effort preserved-thinking
         max-tokens sampling context-edits compaction-combined compaction-block beta-missing
-        cache-breakpoints cache-ttl-order tool-search-model tool-changes-model""",
+        cache-breakpoints cache-ttl-order tool-search-model tool-refused tool-changes-model""",
     "openai": """shape messages-empty tool-reply-missing tool-reply-orphan tool-reply-duplicate
         tool-call-id content-null empty-array tools-limit tool-calls-limit tool-name
         function-schema strict-schema tool-choice role-model name-field image-url file-part

@@ -1,4 +1,4 @@
-"""Tools that are searched for, or that come later: only to models that know how."""
+"""Tools of the provider's, tools that are searched for or come later: only to models that can."""
 
 from __future__ import annotations
 
@@ -68,6 +68,30 @@ def anthropic_tool_search_model(request: Request) -> Iterator[Finding]:
     tools = ((at.path, at.block) for at in tools_of(request))
     for path in _search_uses(tools, "tool_search_tool"):
         yield Finding(path, f"{_named(request)} cannot search for tools", severity)
+
+
+_COMPUTER: dict[str, Any] = {
+    "type": "computer_20251124",
+    "name": "computer",
+    "display_width_px": 1024,
+    "display_height_px": 768,
+}
+
+
+@_ANTHROPIC.rule(
+    "tool-refused",
+    "The model takes this tool of the provider's: Opus 5.5 no `computer_20251124`.",
+    source="docs: whats-new-opus-5-5",
+    sureness="B",
+    repair="The tool is left out.",
+    passing=one(asking(tools=[_COMPUTER, tool()]), model="claude-opus-5"),
+    failing=one(asking(tools=[_COMPUTER, tool()]), model="claude-opus-5-5"),
+)
+def anthropic_tool_refused(request: Request) -> Iterator[Finding]:
+    profile = request.profile
+    for at in tools_of(request) if profile is not None else ():
+        if profile is not None and at.kind in profile.refused_tools:
+            yield Finding(at.path, f"{profile.name} does not take `{at.kind}`")
 
 
 def _changing(*blocks: Any) -> dict[str, Any]:
