@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from context_chef.ir.blocks import Block, Media, Opaque, RedactedThinking, Text, Thinking, ToolCall
+from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.message import Message
 from context_chef.ir.report import Place, Report, Span
 from context_chef.pipeline.tool_changes import prefix_changes
@@ -30,12 +31,31 @@ def report_of(turn: CompileTurn) -> Callable[[], Report]:
             model=turn.inputs.model,
             spans=spans,
             repairs=(*turn.inputs.tool_repairs, *turn.repairs),
-            diagnostics=(*turn.diagnostics, *refused(turn), *model_doubts(turn, tokens)),
+            diagnostics=(
+                *turn.diagnostics,
+                *_replaced_characters(turn),
+                *refused(turn),
+                *model_doubts(turn, tokens),
+            ),
             budget=turn.budget,
             prefix_changes=prefix_changes(turn),
         )
 
     return report
+
+
+def _replaced_characters(turn: CompileTurn) -> list[Diagnostic]:
+    """Where U+FFFD stands for what no request can carry. It may have come with the text, too."""
+    return [
+        Diagnostic(
+            code="characters-replaced",
+            where=f"messages[{index}]",
+            message="U+FFFD stands in its text: for half of a surrogate pair or a NUL, which no "
+            "request can carry, unless it was in the text before",
+        )
+        for index, message in enumerate(turn.messages)
+        if any("\ufffd" in _words(block) for block in message.content)
+    ]
 
 
 def _tool_spans(turn: CompileTurn) -> list[Span]:
