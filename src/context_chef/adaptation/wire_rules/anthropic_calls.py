@@ -65,7 +65,7 @@ def tool_result_missing(request: Request) -> Iterator[Finding]:
     gist="unexpected `tool_use_id` found in `tool_result` blocks",
     source="anthropics/claude-code#18947, #13460",
     sureness="A",
-    repair="The result is moved to its call, or told as text when there is none.",
+    repair="The result is moved to its call; one without a call is left out.",
     passing=_ANSWERED,
     failing=working(result(), result("call_9")),
 )
@@ -108,7 +108,7 @@ def tool_result_order(request: Request) -> Iterator[Finding]:
     gist="each tool_use must have a single result",
     source="reports",
     sureness="B",
-    repair="The last result of a call is kept.",
+    repair="The first result of a call is kept.",
     passing=_ANSWERED,
     failing=working(result(), result()),
 )

@@ -57,7 +57,7 @@ def _answering(request: Request) -> Iterator[tuple[list[Part], list[Part], bool]
     gist="function response turn comes immediately after a function call turn",
     source="langchain-ai/langchain#27799",
     sureness="A",
-    repair="The response is moved to its call, or told as text when there is none.",
+    repair="The response is moved to its call; one without a call is left out.",
     passing=asking(HELLO, said(MODEL, call()), said(USER, response())),
     failing=asking(HELLO, said(MODEL, {"text": "Hi"}), said(USER, response())),
 )
@@ -74,7 +74,7 @@ def response_turn(request: Request) -> Iterator[Finding]:
     "the function call turn",
     source="google-gemini/gemini-cli#16415, #4504",
     sureness="A",
-    repair="A call without response is answered by a note; the last response of a call is kept.",
+    repair="A call without response is answered by a note; the first response of a call is kept.",
     passing=asking(
         HELLO,
         said(MODEL, call("look"), call("ask")),

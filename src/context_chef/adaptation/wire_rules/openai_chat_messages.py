@@ -71,7 +71,7 @@ def tool_reply_missing(request: Request) -> Iterator[Finding]:
     gist="messages with role 'tool' must be a response to a preceeding message with 'tool_calls'",
     source="microsoft/semantic-kernel#12708, BerriAI/litellm#4931",
     sureness="A",
-    repair="The reply is moved to its call, or told as text when there is none.",
+    repair="The reply is moved to its call; one without a call is left out.",
     passing=asking(HELLO, calling("call_1"), replying()),
     failing=asking(HELLO, replying()),
 )
@@ -90,7 +90,7 @@ def tool_reply_orphan(request: Request) -> Iterator[Finding]:
     gist="Duplicate value for 'tool_call_id'",
     source="agno-agi/agno#5116",
     sureness="A",
-    repair="The last reply of a call is kept.",
+    repair="The first reply of a call is kept.",
     passing=asking(HELLO, calling("call_1"), replying()),
     failing=asking(HELLO, calling("call_1"), replying(), replying()),
 )

@@ -108,7 +108,7 @@ def call_unanswered(request: Request) -> Iterator[Finding]:
     gist="No tool call found for function call output with call_id call_…",
     source="continuedev/continue#10092, langchain-ai/langchain#34282; recording",
     sureness="A",
-    repair="The output is moved behind its call, or told as text when there is none.",
+    repair="The output is moved behind its call; one without a call is left out.",
     passing=asking(HELLO, _call(), _output()),
     failing=asking(HELLO, _output()),
 )
