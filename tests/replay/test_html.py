@@ -64,6 +64,16 @@ def test_a_newcomer_reads_what_was_done_and_what_came_out() -> None:
     assert re.search(r"that run, only clear\+summarize loses nothing; it costs \$", words)
 
 
+def test_the_one_configuration_that_runs_is_not_praised_for_losing_least(tmp_path: Path) -> None:
+    session = read_session(write(tmp_path / "s.json", chat(12, words=300)))
+    names = ("everything", "drop")
+    result = replay(session, [configuration(name, window="35%") for name in names])
+
+    words = _Reader(html_page(result)).words
+
+    assert re.search(r"Only drop runs; it loses \d+ facts and costs \$", words)
+
+
 def test_the_table_holds_every_configuration_and_every_figure() -> None:
     result = small()
     words = _Reader(html_page(result)).words

@@ -80,7 +80,7 @@ def _anthropic(row: Mapping[str, Any]) -> Usage | None:
     read = _number(row.get("cache_read_input_tokens"))
     total = _number(row.get("cache_creation_input_tokens"))
     split = _map(row.get("cache_creation"))
-    long = _number(split.get("ephemeral_1h_input_tokens"))
+    long = min(total, _number(split.get("ephemeral_1h_input_tokens")))
     return Usage(
         input=_number(row["input_tokens"]) + read + total,
         read=read,

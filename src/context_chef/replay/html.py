@@ -143,7 +143,11 @@ def _method(result: ReplayResult, cap: int | None) -> str:
     said = [shown(line) for line in (result.summarizer, result.pauses) if line]
     said += [counter] if counter else []
     prices = sorted({run.prices for session in result.sessions for run in session.runs} - {""})
-    said += [f"Costs are by {shown(' and '.join(prices))}, in US$."] if prices else []
+    if prices:
+        said.append(
+            f"Costs are by {shown(' and '.join(prices))}, in US$. What is billed is more than the "
+            "words: it holds what the provider puts around tools, calls and results."
+        )
     if cap is not None:
         said.append(
             f"Texts longer than {cap:,} characters are cut in the middle on this page, with a mark "

@@ -309,9 +309,17 @@ def verdict(cases: Sequence[Case]) -> str:
     )
     loss = "lose nothing" if not fewest else f"lose least ({counted(fewest, 'fact')})"
     if len(kept) == 1:
-        loss = loss.replace("lose", "loses")
-        cost = f"; it costs {money(best.figures.totals.cost)}" if priced else ""
-        return f"Of the configurations that run, only <b>{shown(best.name)}</b> {loss}{cost}."
+        cost = money(best.figures.totals.cost)
+        if len(sound) == 1:
+            lost = f"loses {counted(fewest, 'fact') if fewest else 'nothing'}"
+            cost = f" and costs {cost}" if priced else ""
+            return f"Only <b>{shown(best.name)}</b> runs; it {lost}{cost}."
+        only = "" if fewest else "only "
+        cost = f"; it costs {cost}" if priced else ""
+        return (
+            f"Of the configurations that run, {only}<b>{shown(best.name)}</b> "
+            f"{loss.replace('lose', 'loses')}{cost}."
+        )
     what = f"cheapest: {money(best.figures.totals.cost)}" if priced else "smallest"
     same = {case.figures.totals.cost if priced else case.figures.totals.sent for case in kept}
     if len(same) == 1:
