@@ -92,6 +92,10 @@ def with_tail() -> ContextChef:
     return chef.set_dynamic_state(None, {"step": 1})
 
 
+def with_offloading() -> ContextChef:
+    return ContextChef(vfs={"automatic": True, "threshold": 5_000}).set_system_prompt("Be careful.")
+
+
 @pytest.mark.parametrize("again", [False, True], ids=["appended", "whole-list"])
 @pytest.mark.parametrize("target", MODELS)
 @pytest.mark.parametrize("made", [plain, with_tail])
@@ -101,3 +105,33 @@ def test_one_message_more_costs_as_many_steps_behind_a_long_conversation_as_behi
     short = cost(made(), target, SHORT, again=again)
     long = cost(made(), target, LONG, again=again)
     assert long <= short * 1.03
+
+
+def test_offloading_costs_as_many_steps_behind_a_long_conversation_as_behind_a_short_one() -> None:
+    short = cost(with_offloading(), "openai", SHORT, again=False)
+    assert cost(with_offloading(), "openai", LONG, again=False) <= short * 1.03
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["appended", "whole-list"])
+def test_a_chef_that_offloads_as_it_grows_sends_what_a_new_one_would(again: bool) -> None:
+    def chef() -> ContextChef:
+        large = {"threshold": 40, "only_if_shorter": False, "head_chars": 9, "tail_chars": 9}
+        return ContextChef(vfs={"automatic": True, **large})
+
+    grown, said = chef(), list[Row]()
+    for row in talk(0, 30):
+        if row["role"] == "tool" and len(said) % 3:
+            row = {**row, "content": "A long result. " * 20, "tool_call_id": "call_1"}
+        if row.get("tool_calls"):
+            row["tool_calls"][0]["id"] = "call_1"
+        said.append(row)
+        if again:
+            grown.set_history(said)
+        else:
+            grown.append(row)
+        new = chef().set_history(said)
+        assert grown.compile_sync("openai") == new.compile_sync("openai")
+    assert b"context://vfs/" in grown.compile_sync("openai").to_json()
+    said[2]["content"] = "Something shorter."
+    grown.set_history(said)
+    assert grown.compile_sync("openai") == chef().set_history(said).compile_sync("openai")

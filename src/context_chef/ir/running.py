@@ -12,7 +12,7 @@ from context_chef.ir.message import Message
 
 Messages: TypeAlias = tuple[Message, ...]
 
-_KEPT: Final = 8
+_KEPT: Final = 12
 """So many pairs of lists are known at a time: those of one compile and of the one before."""
 
 

@@ -22,6 +22,8 @@ from context_chef.ir.blocks import (
 )
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.message import Message
+from context_chef.ir.running import Messages, Starts
+from context_chef.persistence.known_offloads import KnownOffloads
 from context_chef.persistence.offloader import Offloader
 
 T = TypeVar("T")
@@ -71,15 +73,18 @@ async def offload_messages(
     *,
     exempt: Container[str] = STORE_TOOLS,
     keep_on_failure: bool = False,
+    known: KnownOffloads | None = None,
 ) -> OffloadedMessages:
     """Store what is too large and put markers in its place, the same way for equal conversations.
 
     Pinned messages stay word for word, and so do results of tools in `exempt`, and whatever a
     marker would not shorten. Arguments are replaced inside their JSON, never in a message that
     carries a signature over them. With `keep_on_failure`, what the store could not take stays in
-    the conversation and is named in `failures`; otherwise the store's error is raised.
+    the conversation and is named in `failures`; otherwise the store's error is raised. `known` is
+    of the same settings' last call for a conversation that grows.
     """
-    return await _Pass(offloader, messages, exempt, keep_on_failure).run()
+    known = known or KnownOffloads(Starts())
+    return await _Pass(offloader, tuple(messages), exempt, keep_on_failure, known).run()
 
 
 def offload_messages_sync(
@@ -99,29 +104,62 @@ class _Pass:
     def __init__(
         self,
         offloader: Offloader,
-        messages: Sequence[Message],
+        messages: Messages,
         exempt: Container[str],
         keep_on_failure: bool,
+        known: KnownOffloads,
     ) -> None:
         self._offloader = offloader
         self._messages = messages
         self._exempt = exempt
         self._keep_on_failure = keep_on_failure
-        self._tools: dict[str, str] = {}
+        self._known = known
+        self._tool: str | None = None
+        """The tool whose result is looked at."""
         self._notes: list[OffloadNote] = []
         self._failures: list[OffloadFailure] = []
         self._index = 0
 
     async def run(self) -> OffloadedMessages:
-        out: list[Message] = []
-        for index, message in enumerate(self._messages):
-            self._index = index
+        known, messages = self._known, self._messages
+        start = known.begin(messages)
+        same = len(messages)
+        changed: dict[int, Message] = {}
+        for index, (made, tool) in list(known.made.items()):
+            self._tool = tool
+            new = await self._looked_at(index, messages[index])
+            if new == made:
+                new = made
+            else:
+                same = min(same, index)
+            changed[index] = new
+            known.made[index] = (new, tool)
+        for index in range(start, len(messages)):
+            message = messages[index]
             for call in message.tool_calls:
-                self._tools[call.id] = call.name
-            out.append(message if message.pinned else await self._message(message))
+                known.tools[call.id] = call.name
+            if message.pinned:
+                continue
+            self._tool = message.name or known.tools.get(message.tool_call_id or "")
+            said = len(self._notes) + len(self._failures)
+            new = await self._looked_at(index, message)
+            if new is not message or len(self._notes) + len(self._failures) > said:
+                changed[index] = new
+                known.made[index] = (new, self._tool)
+        answer = messages
+        if any(new is not messages[index] for index, new in changed.items()):
+            out = list(messages)
+            for index, new in changed.items():
+                out[index] = new
+            answer = tuple(out)
+        known.keep(messages, answer, min(same, start))
         return OffloadedMessages(
-            messages=tuple(out), notes=tuple(self._notes), failures=tuple(self._failures)
+            messages=answer, notes=tuple(self._notes), failures=tuple(self._failures)
         )
+
+    async def _looked_at(self, index: int, message: Message) -> Message:
+        self._index = index
+        return await self._message(message)
 
     async def _message(self, message: Message) -> Message:
         if message.role == "tool":
@@ -131,7 +169,7 @@ class _Pass:
         return await self._media(message)
 
     async def _result(self, message: Message) -> Message:
-        tool = message.name or self._tools.get(message.tool_call_id or "")
+        tool = self._tool
         if tool is not None and tool in self._exempt:
             return message
         message = await self._media(message)

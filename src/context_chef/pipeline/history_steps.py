@@ -126,9 +126,10 @@ async def transform_tool_results(turn: CompileTurn) -> None:
 async def _offload(turn: CompileTurn, offload: Offload) -> None:
     """Put markers for what is too large. What the store cannot take now stays in the window."""
     before = turn.history
-    offloaded = await offload(before)
+    offloaded = await offload(before, turn.parts.made.offloads)
     turn.history = offloaded.messages
-    turn.follow(before, turn.history)
+    for note in offloaded.notes:
+        turn.succeed(before[note.index], turn.history[note.index])
     for failure in offloaded.failures:
         message = (
             f"A {failure.what} of {failure.characters} characters stays in the window, since the "

@@ -16,6 +16,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.message_memo import Memos
 from context_chef.ir.running import Joined, Messages, RunningPlaces, RunningSum, Starts, same_start
 from context_chef.ir.transcript import Transcript
+from context_chef.persistence.known_offloads import KnownOffloads
 from context_chef.pipeline.binding import ThinkingBinder
 from context_chef.pipeline.sent_items import ItemsMet
 from context_chef.placement.cache import marks_of
@@ -68,6 +69,7 @@ class MadeBefore:
         """Let go of the conversation."""
         starts = self.starts
         starts.forget()
+        self.offloads = KnownOffloads(starts)
         self.live = LiveItems(starts)
         self.window = Joined(starts)
         """What is sent of the conversation."""

@@ -33,6 +33,7 @@ from context_chef.selection.learnt import Sent
 from context_chef.slots import SlotBoard
 
 if TYPE_CHECKING:
+    from context_chef.persistence.known_offloads import KnownOffloads
     from context_chef.persistence.memory import Memory, MemoryArtifacts
     from context_chef.persistence.offloading import OffloadedMessages
 
@@ -41,7 +42,7 @@ ToolChanges: TypeAlias = Literal["report", "inline"]
 DeferredTools: TypeAlias = Literal["send", "omit"]
 CacheSetting: TypeAlias = Literal["auto"] | None
 TransformToolResult: TypeAlias = Callable[[str, "ToolResultInfo"], MaybeAwaitable[str]]
-Offload: TypeAlias = "Callable[[tuple[Message, ...]], Awaitable[OffloadedMessages]]"
+Offload: TypeAlias = "Callable[[tuple[Message, ...], KnownOffloads], Awaitable[OffloadedMessages]]"
 
 
 class ToolResultInfo(msgspec.Struct, frozen=True):

@@ -45,6 +45,7 @@ from context_chef.wiring.options import ChefOptions
 
 # Parts that not every chef has are loaded by the chefs that have them.
 if TYPE_CHECKING:
+    from context_chef.persistence.known_offloads import KnownOffloads
     from context_chef.persistence.memory import Memory
     from context_chef.persistence.offloading import OffloadedMessages
     from context_chef.retrieval.host import ContextHost
@@ -207,10 +208,12 @@ class Wiring:
         archive = Archive(self.offloader)
         return archive.store_sync(span) if stepping() else archive.store(span)
 
-    async def _offload(self, messages: tuple[Message, ...]) -> OffloadedMessages:
+    async def _offload(
+        self, messages: tuple[Message, ...], known: KnownOffloads
+    ) -> OffloadedMessages:
         from context_chef.persistence.offloading import offload_messages
 
-        return await offload_messages(self.offloader, messages, keep_on_failure=True)
+        return await offload_messages(self.offloader, messages, keep_on_failure=True, known=known)
 
     def _own_tools(self) -> tuple[ToolDefinition, ...]:
         memory = self.parts.memory
