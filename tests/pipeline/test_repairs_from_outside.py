@@ -269,6 +269,17 @@ CASES = (
         kept=("a.txt", "result of c1"),
     ),
     Case(
+        name="reasoning that led to nothing",
+        history=(
+            {"role": "assistant", "content": [{
+                "type": "opaque", "provider": RESPONSES,
+                "value": {"type": "reasoning", "id": "rs_1", "summary": []}}]},
+        ),
+        told=on(RESPONSES, "reasoning-follower", "input-empty"),
+        kept=(),
+        gone=("rs_1",),
+    ),
+    Case(
         name="thinking of another provider",
         history=(
             user("q"), {**says("An answer."), "thinking": {"thinking": "hm"}}, user("next"),

@@ -20,6 +20,7 @@ from context_chef.ir.diagnostics import Repair
 from context_chef.ir.handed_out import handed_out, sealed
 from context_chef.ir.message import MessageLike
 from context_chef.ir.message_memo import Memos
+from context_chef.ir.repair import CONVERSATION_CONTINUES
 from context_chef.ir.rows import read_messages
 from context_chef.ir.running import RunningSum
 from context_chef.ir.tools import ToolDefinition
@@ -112,6 +113,13 @@ class OpenAIResponsesAdapter:
         if written.instructions:
             body["instructions"] = written.instructions
         body["input"] = written.input
+        if mend and request.messages and not written.input:
+            # Reasoning alone, say, that led to nothing.
+            said = {"type": "input_text", "text": CONVERSATION_CONTINUES}
+            body["input"] = handed_out([{"type": "message", "role": "user", "content": [said]}])
+            message = "nothing was left to answer: a user message opens the conversation"
+            opened = Repair(rule=f"{WIRE}/input-empty", where="input", message=message)
+            repairs = (*repairs, opened)
         if converted.wire:
             body["tools"] = handed_out(converted.wire)
         if mend and self._has_namespaces(request, converted.wire):
