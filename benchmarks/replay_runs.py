@@ -108,7 +108,11 @@ def played(
         if done is None:
             done = result
         else:
-            done = msgspec.structs.replace(done, sessions=(*done.sessions, *result.sessions))
+            done = msgspec.structs.replace(
+                done,
+                sessions=(*done.sessions, *result.sessions),
+                pauses=" ".join(dict.fromkeys((done.pauses, result.pauses))),
+            )
     assert done is not None
     ordered = sorted(done.sessions, key=lambda each: (-each.requests, each.name))
     return msgspec.structs.replace(done, sessions=tuple(ordered))
@@ -139,7 +143,9 @@ def page(result: ReplayResult, window: str) -> str:
 
 def _lines(result: ReplayResult, window: str) -> Iterator[str]:
     where = machine("rs-bpe")
-    sessions = result.sessions
+    sessions = [each for each in result.sessions if not any(run.error for run in each.runs)]
+    stopped = [each for each in result.sessions if any(run.error for run in each.runs)]
+    result = msgspec.structs.replace(result, sessions=tuple(sessions))
     requests = sum(session.requests for session in sessions)
     models = dict.fromkeys(
         str(run.configuration.model) for session in sessions for run in session.runs
@@ -148,7 +154,8 @@ def _lines(result: ReplayResult, window: str) -> Iterator[str]:
     yield ""
     yield (
         f"`python -m benchmarks.replay_runs --window {window}`: every recorded session of at least "
-        f"{LEAST_REQUESTS} requests ({len(sessions)} sessions, {requests:,} requests), replayed "
+        f"{LEAST_REQUESTS} requests ({len(sessions)} sessions, {requests:,} requests; "
+        f"{len(stopped)} more are named at the end), replayed "
         f"offline in a window of {window} of its own size."
     )
     yield (
@@ -171,7 +178,7 @@ def _lines(result: ReplayResult, window: str) -> Iterator[str]:
     yield from _table(("strategy",), [((each.name,), each) for each in by_configuration(result)])
     yield ""
     longest = sessions[0]
-    rest = msgspec.structs.replace(result, sessions=sessions[1:])
+    rest = msgspec.structs.replace(result, sessions=tuple(sessions[1:]))
     if rest.sessions:
         yield f"## Without the longest, `{longest.name}`"
         yield ""
@@ -189,17 +196,18 @@ def _lines(result: ReplayResult, window: str) -> Iterator[str]:
         for run in session.runs
     ]  # fmt: skip
     yield from _table(("session", "requests", "window", "strategy"), rows)
-    stopped = [
-        f"- `{session.name}`, {run.configuration.name}: {run.error}"
-        for session in sessions
-        for run in session.runs
-        if run.error
-    ]
     if stopped:
         yield ""
-        yield "## Runs that stopped early"
+        yield "## Sessions that are in no table"
         yield ""
-        yield from stopped
+        yield (
+            f"In {window} of their size there is no room for their tools and their system prompt, "
+            "so that no strategy could send a request:"
+        )
+        yield ""
+    for session in stopped:
+        error = next(run.error for run in session.runs if run.error)
+        yield f"- `{session.name}`: {error}"
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[Sequence[str], Figures]]) -> Iterator[str]:
