@@ -107,16 +107,26 @@ def test_one_message_more_costs_as_many_steps_behind_a_long_conversation_as_behi
     assert long <= short * 1.03
 
 
-def test_offloading_costs_as_many_steps_behind_a_long_conversation_as_behind_a_short_one() -> None:
-    short = cost(with_offloading(), "openai", SHORT, again=False)
-    assert cost(with_offloading(), "openai", LONG, again=False) <= short * 1.03
+def with_transforms() -> ContextChef:
+    return ContextChef(transform_tool_result=lambda text, info: f"{info.tool_name}: {text}")
+
+
+@pytest.mark.parametrize("made", [with_offloading, with_transforms])
+def test_work_on_tool_results_costs_as_many_steps_behind_a_long_conversation_as_behind_a_short_one(
+    made: Callable[[], ContextChef],
+) -> None:
+    short = cost(made(), "openai", SHORT, again=False)
+    assert cost(made(), "openai", LONG, again=False) <= short * 1.03
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["appended", "whole-list"])
-def test_a_chef_that_offloads_as_it_grows_sends_what_a_new_one_would(again: bool) -> None:
+@pytest.mark.parametrize("transform", [None, lambda text, info: f"{info.tool_name}: {text}"])
+def test_a_chef_that_offloads_as_it_grows_sends_what_a_new_one_would(
+    transform: Any, again: bool
+) -> None:
     def chef() -> ContextChef:
         large = {"threshold": 40, "only_if_shorter": False, "head_chars": 9, "tail_chars": 9}
-        return ContextChef(vfs={"automatic": True, **large})
+        return ContextChef(vfs={"automatic": True, **large}, transform_tool_result=transform)
 
     grown, said = chef(), list[Row]()
     for row in talk(0, 30):
@@ -124,6 +134,7 @@ def test_a_chef_that_offloads_as_it_grows_sends_what_a_new_one_would(again: bool
             row = {**row, "content": "A long result. " * 20, "tool_call_id": "call_1"}
         if row.get("tool_calls"):
             row["tool_calls"][0]["id"] = "call_1"
+            row["tool_calls"][0]["function"]["name"] = "run" if len(said) < 20 else "walk"
         said.append(row)
         if again:
             grown.set_history(said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from functools import partial
+from operator import is_
 
 import msgspec
 
@@ -141,8 +142,10 @@ async def _offload(turn: CompileTurn, offload: Offload) -> None:
 
 
 async def _transform(turn: CompileTurn) -> None:
-    names = {call.id: call.name for message in turn.transcript.items for call in message.tool_calls}
-    results = [message for message in turn.history if message.role == "tool"]
+    before, starts = turn.history, turn.parts.made.starts
+    known, as_given, names = turn.parts.transforms.begin(before, turn.transcript.items, starts)
+    new = before[len(known) :]
+    results = [message for message in new if message.role == "tool"]
     work = [
         _transformed(turn, message, names.get(message.tool_call_id or "")) for message in results
     ]
@@ -153,8 +156,10 @@ async def _transform(turn: CompileTurn) -> None:
 
         changed = await asyncio.gather(*work)
     replaced = dict(zip(map(id, results), changed, strict=True))
-    before = turn.history
-    turn.history = tuple(replaced.get(id(message), message) for message in before)
+    turned = tuple(replaced.get(id(message), message) for message in new)
+    as_given = as_given and all(map(is_, turned, new))
+    turn.history = before if as_given else known + turned
+    turn.parts.transforms.end(before, turn.history, starts)
     turn.follow(before, turn.history)
 
 

@@ -21,6 +21,7 @@ class Sources:
         self._known: dict[int, str | int] = {}
         """A source, or the identity of the message that it is the source of."""
         self._seen: list[Message] = []
+        self._followed: list[tuple[tuple[Message, ...], tuple[Message, ...]]] = []
 
     def open(self, items: tuple[Message, ...], start: int) -> None:
         """The conversation: from item `start` on, items stand for themselves."""
@@ -37,6 +38,18 @@ class Sources:
         self._known[id(new)] = id(old)
         self._seen += (old, new)
 
+    def follow(self, before: tuple[Message, ...], after: tuple[Message, ...]) -> None:
+        """Each of `after` comes from where the one at its place came from."""
+        self._followed.append((before, after))
+
+    def _look(self) -> None:
+        for before, after in self._followed:
+            for old, new in zip(before, after, strict=True):
+                if new is not old:
+                    self._known.setdefault(id(new), id(old))
+                    self._seen += (old, new)
+        self._followed = []
+
     @overload
     def get(self, key: int, default: str) -> str: ...
     @overload
@@ -44,6 +57,9 @@ class Sources:
     def get(self, key: int, default: str | None = None) -> str | None:
         """The source of the message of that identity."""
         found = self._known.get(key)
+        if found is None or isinstance(found, int):
+            self._look()
+            found = self._known.get(key)
         steps = 0
         while isinstance(found, int) and steps < 100:
             key, steps = found, steps + 1
@@ -55,6 +71,7 @@ class Sources:
 
     def credited(self) -> dict[int, str]:
         """The sources of all that is not of the conversation itself, by identity."""
+        self._look()
         found: dict[int, str] = {}
         for key in self._known:
             source = self._known.get(key)

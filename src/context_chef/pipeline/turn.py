@@ -17,6 +17,7 @@ from context_chef.events import Emitter, Event, Logger
 from context_chef.ir.diagnostics import Diagnostic, Repair
 from context_chef.ir.message import Message
 from context_chef.ir.payload import Payload
+from context_chef.ir.running import Messages, Starts
 from context_chef.ir.transcript import Fold, Transcript
 from context_chef.ir.window import Budget, OverflowResult
 from context_chef.pipeline.last_request import LastRequest
@@ -104,6 +105,7 @@ class ChefParts(msgspec.Struct, frozen=True, kw_only=True):
     def forget(self) -> None:
         """Let go of the conversation, wherever something was kept of it."""
         self.made.forget()
+        self.transforms.forget()
         for name in self.registry.names():
             forget = getattr(self.registry.get(name), "forget", None)
             if callable(forget):
@@ -122,6 +124,47 @@ class TransformCache:
     def __init__(self) -> None:
         self._seen: dict[tuple[Message, str | None], Message] = {}
         self._current: dict[tuple[Message, str | None], Message] = {}
+        self._items: Messages = ()
+        self._names: dict[str, str] = {}
+        self._last: tuple[Messages, Messages] = (), ()
+        """The history of the last compile, and what it became."""
+        self._next: tuple[Messages, Messages] = (), ()
+        self._grows = False
+
+    def begin(
+        self, history: Messages, items: Messages, starts: Starts
+    ) -> tuple[Messages, bool, dict[str, str]]:
+        """What the beginning of this history became, whether that is what it was, and the tools
+        of calls by their id."""
+        before, answer = self._last
+        self._grows = (
+            self._names_of(items, starts)
+            and bool(before)
+            and starts.same(before, history) >= len(before)
+        )
+        known = answer if self._grows else ()
+        return known, not known or answer is before, self._names
+
+    def _names_of(self, items: Messages, starts: Starts) -> bool:
+        """Read the names. False where a call that was met before goes by another name now."""
+        same = starts.same(self._items, items)
+        stands = same >= len(self._items)
+        if not stands:
+            self._names, same = {}, 0
+        names = self._names
+        for message in items[same:]:
+            for call in message.tool_calls:
+                stands = stands and names.get(call.id, call.name) == call.name
+                names[call.id] = call.name
+        self._items = items
+        return stands
+
+    def end(self, history: Messages, answer: Messages, starts: Starts) -> None:
+        """What this history became: known in the next compile, if this one succeeds."""
+        before = self._last[1]
+        if self._grows and answer is not history:
+            starts.note(before, answer, len(before))
+        self._next = history, answer
 
     def get(self, message: Message, name: str | None) -> Message | None:
         """What this result became the last time."""
@@ -133,11 +176,20 @@ class TransformCache:
 
     def adopt(self, other: TransformCache) -> None:
         """Know what another cache knows."""
-        self._seen = other._seen
+        self._seen = dict(other._seen)
 
     def keep_current(self) -> None:
         """Forget the results that this compile did not meet."""
-        self._seen, self._current = self._current, {}
+        if self._grows:
+            self._seen.update(self._current)
+        else:
+            self._seen = self._current
+        self._current, self._last, self._grows = {}, self._next, False
+
+    def forget(self) -> None:
+        """Know no list any more; what became of a result is known until a compile lacks it."""
+        self._items, self._names = (), {}
+        self._last = self._next = (), ()
 
 
 class CompileTurn(msgspec.Struct, kw_only=True):
@@ -209,6 +261,10 @@ class CompileTurn(msgspec.Struct, kw_only=True):
     repairs: list[Repair] = field(default_factory=list[Repair])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     originals: dict[int, Message] = field(default_factory=dict[int, Message])
+    _followed: list[tuple[Messages, Messages]] = field(
+        default_factory=list[tuple[Messages, Messages]]
+    )
+    """Lists of which the second was made of the first, not looked at yet."""
     evicted: list[tuple[Message, str, str, str | None]] = field(
         default_factory=list[tuple[Message, str, str, "str | None"]]
     )
@@ -219,8 +275,9 @@ class CompileTurn(msgspec.Struct, kw_only=True):
 
     def follow(self, before: tuple[Message, ...], after: tuple[Message, ...]) -> None:
         """Remember which message each changed one was made of, so that folds speak of originals."""
-        for old, new in zip(before, after, strict=True):
-            self.succeed(old, new)
+        if before is not after:
+            self._followed.append((before, after))
+            self.sources.follow(before, after)
 
     def succeed(self, old: Message, new: Message) -> None:
         """`new` stands for what `old` was, and comes from where it came from."""
@@ -230,6 +287,10 @@ class CompileTurn(msgspec.Struct, kw_only=True):
 
     def original(self, message: Message) -> Message:
         """The transcript's own message behind a transformed or offloaded one."""
+        while self._followed:
+            for old, new in zip(*self._followed.pop(0), strict=True):
+                if new is not old:
+                    self.originals.setdefault(id(new), self.originals.get(id(old), old))
         return self.originals.get(id(message), message)
 
     def report_evicted(
