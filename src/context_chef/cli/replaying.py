@@ -271,6 +271,7 @@ def table(out: Any, title: str, columns: Any, rows: Any) -> None:
     if not rows:
         return
     if out.is_terminal:
+        out.print()
         show_table(out, title, columns, rows)
     else:
         plain_table(out, title, columns, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
 from context_chef.errors import MissingExtraError
 from context_chef.explaining.as_text import harmless
@@ -40,19 +40,98 @@ def show_table(
     *,
     total: Sequence[str] | None = None,
 ) -> None:
-    """A table; a column's flag says whether it holds numbers. Cells are plain text."""
+    """A table; a column's flag says whether it holds numbers. Cells are plain text.
+
+    Numbers stay whole: where the terminal is narrow the lines go first, then a short table is
+    turned, so that what stood side by side stands below one another.
+    """
+    from rich.box import SIMPLE
+    from rich.cells import cell_len
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for name, numeric in columns:
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    shown = [[harmless(cell) for cell in row] for row in rows]
+    cells = [*shown, *([[harmless(cell) for cell in total]] if total is not None else [])]
+    least, natural = _widths(columns, cells, cell_len)
+    lean = sum(least) + 3 * len(least) + 1 > out.width
+    room = out.width - sum(least) - (2 if lean else 3) * len(least) - 1
+    if room < 0 and len(cells) <= _MOST_TURNED:
+        turned = _turned(columns, cells, out.width, cell_len)
+        for part, (heads, lines) in enumerate(turned):
+            show_table(out, title if part == 0 else f"{title} (going on)", heads, lines)
+        if turned:
+            return
+    look: dict[str, Any] = {"title": title, "title_justify": "left", "title_style": "bold"}
+    if lean:
+        look |= {"box": SIMPLE, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
+    table = Table(**look)
+    for (name, numeric), width, most in zip(columns, least, natural, strict=True):
+        more = max(0, min(room, most - width))
+        room -= more
+        # Where nothing fits, rich squeezes as well as it can.
+        wide = None if room < 0 else width + more
+        justify = "right" if numeric else "left"
+        table.add_column(name, justify=justify, overflow="fold", width=wide)
     for row in rows:
         table.add_row(*[escape(harmless(cell)) for cell in row])
     if total is not None:
         table.add_section()
         table.add_row(*[escape(harmless(cell)) for cell in total], style="bold")
     out.print(table)
+
+
+_FOLDED_AT: Final = 14
+"""Texts may be folded to this width; numbers never are."""
+_MOST_TURNED: Final = 12
+"""Longer tables are easier to read squeezed than turned."""
+_Part: TypeAlias = tuple[list[tuple[str, bool]], list[list[str]]]
+
+
+def _widths(
+    columns: Sequence[tuple[str, bool]],
+    rows: Sequence[Sequence[str]],
+    length: Callable[[str], int],
+) -> tuple[list[int], list[int]]:
+    """How narrow each column may be, so that numbers and the words of its head stay whole; and how
+    wide it would be."""
+    least: list[int] = []
+    natural: list[int] = []
+    for at, (name, numeric) in enumerate(columns):
+        longest = max((length(row[at]) for row in rows), default=0)
+        head = max((len(word) for word in name.split()), default=1)
+        least.append(max(head, longest if numeric else min(longest, _FOLDED_AT)))
+        natural.append(max(len(name), longest))
+    return least, natural
+
+
+def _turned(
+    columns: Sequence[tuple[str, bool]],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    length: Callable[[str], int],
+) -> list[_Part]:
+    """The rows as columns, in as many tables as the width asks for; none where one is too much."""
+    names = [name for name, _ in columns[1:]]
+    left = width - max(map(len, names), default=0) - 4
+    parts: list[list[Sequence[str]]] = [[]]
+    room = left
+    for row in rows:
+        need = 3 + max(map(length, row))
+        if need > left:
+            return []
+        if need > room:
+            parts.append([])
+            room = left
+        parts[-1].append(row)
+        room -= need
+    return [
+        (
+            [("", False), *((row[0], True) for row in part)],
+            [[name, *(row[at] for row in part)] for at, name in enumerate(names, 1)],
+        )
+        for part in parts
+        if part
+    ]
 
 
 @contextmanager
