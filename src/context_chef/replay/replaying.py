@@ -147,7 +147,9 @@ def play_all(
     """The same for sessions that were read. See `replay()`."""
     chosen = options or ReplayOptions()
     if jobs < 0:
-        raise SettingsError(f"`jobs` is a number of processes, 0 for every core, not {jobs!r}.")
+        raise SettingsError(
+            f"`jobs` is a number of processes, 0 for every core, not {shown(jobs)}."
+        )
     _distinct(configurations)
     summary = _described(chosen)
     units = [(at, one) for at in range(len(sessions)) for one in configurations]
