@@ -102,13 +102,13 @@ class Count:
         ]
 
 
-def recordings(only: str = "") -> Iterator[Recorded]:
+def recordings(only: str = "", *, rejected: bool = True) -> Iterator[Recorded]:
     """Traces, then accepted, then rejected requests; what cannot be read is no conversation."""
     traces = sorted((DATA / "traces").glob("*/*.json"))
     for path in sorted(traces, key=lambda path: path.stat().st_size):
         if only in path.name:
             yield Recorded(path.stem, "trace", read_recording(json.loads(path.read_bytes()))[0])
-    for kind in ("accepted", "rejected"):
+    for kind in ("accepted", "rejected") if rejected else ("accepted",):
         for path in sorted((DATA / "cassettes").glob(f"*/{kind}/*.json")):
             if only not in path.name:
                 continue
@@ -129,7 +129,7 @@ def judge_cuts(recorded: Recorded, count: Count, judge: Judge, *, thin: int = 1)
     count.conversations[recorded.kind] += 1
     count.cuts[recorded.kind] += len(ends)
     in_turns = len(history) > LONG
-    kitchen = _Kitchen(recorded.conversation)
+    kitchen = Kitchen(recorded.conversation)
     for target, models in MODELS.items():
         for number, model in enumerate(models):
             grown = kitchen.chef(model)
@@ -137,8 +137,8 @@ def judge_cuts(recorded: Recorded, count: Count, judge: Judge, *, thin: int = 1)
             for at, end in enumerate(ends):
                 if in_turns and at % len(models) != number:
                     continue
-                cut = _compiled(kitchen.chef(model), history[:end], target, model)
-                then = _compiled(grown, history[:end], target, model)
+                cut = compiled(kitchen.chef(model), history[:end], target, model)
+                then = compiled(grown, history[:end], target, model)
                 if isinstance(cut, str) or isinstance(then, str):
                     count.refused[f"{target}: {cut if isinstance(cut, str) else then}"] += 1
                     continue
@@ -154,7 +154,7 @@ def judge_cuts(recorded: Recorded, count: Count, judge: Judge, *, thin: int = 1)
                 count.add(recorded.name, len(history), session[-1], found)
 
 
-def _compiled(
+def compiled(
     chef: ContextChef, history: tuple[Message, ...], target: str, model: str
 ) -> Sent | str:
     """The request, or why there is none."""
@@ -165,7 +165,7 @@ def _compiled(
     return Sent.of(payload, len(history), target, model)
 
 
-class _Kitchen:
+class Kitchen:
     """Makes chefs for one conversation, who share nothing but what its messages weigh."""
 
     def __init__(self, conversation: Conversation) -> None:
