@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from context_chef.adaptation.gemini_form import TYPES
+
 _FREE_FORM = frozenset({"args", "response", "parameters", "parametersJsonSchema", "input"})
 
 
@@ -31,8 +33,20 @@ def gemini_conversation(body: dict[str, Any]) -> dict[str, Any]:
     told["contents"] = turns
     if "systemInstruction" in told:
         told["systemInstruction"]["parts"] = _parts(told["systemInstruction"]["parts"])
-    told["tools"] = _rows(told.get("tools"))
+    # Vertex takes the numbers of types as well as their names, which are what is written.
+    told["tools"] = _named(_rows(told.get("tools")))
     return told
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_named(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: TYPES.get(item, item) if key == "type" and isinstance(item, int) else _named(item)
+        for key, item in value.items()
+    }
 
 
 def _add(

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from context_chef.adaptation.gemini import to_gemini
 from context_chef.adaptation.read_gemini import from_gemini
 from context_chef.errors import InputError
 from context_chef.ir.blocks import FileId, Inline, Media, Opaque, Text, Thinking, ToolCall, Url
 from context_chef.ir.message import Message
+from context_chef.testing import check_payload
 
 
 def _blocks(*parts: dict[str, Any], role: str = "user") -> tuple[Any, ...]:
@@ -361,3 +363,51 @@ def test_a_part_that_does_not_say_what_it_is_keeps_its_words() -> None:
     assert "".join(message.text for message in read.history) == "hi"
     assert [note.code for note in read.diagnostics] == ["part-untyped"] * len(parts)
     assert [note.where for note in read.diagnostics] == ["$.contents[0].parts[0]"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "OBJECT", "properties": {}, "additionalProperties": False},
+        {"type": "OBJECT", "properties": {"city": {"type": "ARRAY"}}},
+        {"type": "OBJECT", "properties": {"city": {"type": "STRING", "enum": ["", "x"]}}},
+        {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}, "required": ["town"]},
+        {"type": ["object", "null"], "properties": {}},
+        {"type": "object", "properties": {"city": {"const": 1}}},
+    ],
+)
+def test_a_schema_that_leaves_geminis_own_form_is_sent_as_json_schema(schema: Any) -> None:
+    """People write what they are used to: it was sent back as it was given, and refused."""
+    declaration = {"name": "look", "parameters": schema, "response": {"type": "OBJECT", "$id": "x"}}
+    hello = {"role": "user", "parts": [{"text": "hi"}]}
+    read = from_gemini({"contents": [hello], "tools": [{"functionDeclarations": [declaration]}]})
+
+    written = to_gemini(read)
+
+    [sent] = written["tools"][0]["functionDeclarations"]
+    assert not {"parameters", "response"} & sent.keys()
+    assert sent["parametersJsonSchema"]["type"] == "object"
+    assert check_payload("gemini", written) == []
+
+
+def test_a_schema_in_geminis_own_form_goes_back_as_it_came() -> None:
+    schema = {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}, "propertyOrdering": ["a"]}
+    tools = [{"functionDeclarations": [{"name": "look", "parameters": schema}]}]
+    hello = {"role": "user", "parts": [{"text": "hi"}]}
+
+    assert to_gemini(from_gemini({"contents": [hello], "tools": tools}))["tools"] == tools
+
+
+def test_numbers_of_types_are_written_as_names() -> None:
+    """Vertex takes both, the Developer API takes names only."""
+    schema = {"type": 6, "properties": {"a": {"type": 5, "items": {"type": 1}}}}
+    tools = [{"functionDeclarations": [{"name": "look", "parameters": schema}]}]
+    hello = {"role": "user", "parts": [{"text": "hi"}]}
+
+    written = to_gemini(from_gemini({"contents": [hello], "tools": tools}))
+
+    [sent] = written["tools"][0]["functionDeclarations"]
+    items = {"type": "STRING"}
+    named = {"type": "OBJECT", "properties": {"a": {"type": "ARRAY", "items": items}}}
+    assert sent["parameters"] == named
+    assert check_payload("gemini", written) == []

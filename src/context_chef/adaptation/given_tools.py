@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from context_chef.adaptation.conversation import plain
+from context_chef.adaptation.gemini_form import TYPES
 from context_chef.errors import InputError, shown
 from context_chef.given import check_text
 from context_chef.ir.blocks import CacheBreakpoint, Provider
@@ -350,11 +351,6 @@ def _declaration(
 
 
 # Protocol buffers also write an enum's number.
-_GEMINI_TYPES: Final = {
-    1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "object", 7: "null",
-}  # fmt: skip
-
-
 def json_schema_of(schema: Any) -> Any:
     """JSON Schema of Gemini's own schema form (upper-case types, `nullable`, `example`)."""
     if not isinstance(schema, Mapping):
@@ -366,7 +362,7 @@ def json_schema_of(schema: Any) -> Any:
         if name in ("propertyOrdering", "nullable") or value is None:
             continue
         if name == "type":
-            kind = _GEMINI_TYPES.get(value, value) if isinstance(value, int) else value
+            kind = TYPES.get(value, value) if isinstance(value, int) else value
             if isinstance(kind, str) and kind.upper() == "TYPE_UNSPECIFIED":
                 continue
             out["type"] = kind.lower() if isinstance(kind, str) else kind

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from context_chef.adaptation.anthropic_body import cache_control
+from context_chef.adaptation.gemini_form import gemini_form_fault, with_named_types
 from context_chef.adaptation.given_tools import (
     GEMINI_TOOL,
     json_schema_of,
@@ -361,12 +362,8 @@ class _Conversion:
                 function["strict"] = strict
             return {"type": "function", "function": function, **native}
         if self._target == "gemini":
-            return {
-                "name": name,
-                **native,
-                **words,
-                **self._gemini_parameters(tool, schema, native),
-            }
+            schemas = self._gemini_schemas(tool, name, schema, native)
+            return {"name": name, **native, **words, **schemas}
         if self._target == "openai-responses":
             entry = {
                 "type": "function",
@@ -391,13 +388,32 @@ class _Conversion:
             entry["defer_loading"] = True
         return entry
 
-    def _gemini_parameters(
-        self, tool: ToolDefinition, schema: SchemaResult, native: dict[str, Any]
+    def _gemini_schemas(
+        self, tool: ToolDefinition, name: str, schema: SchemaResult, native: dict[str, Any]
     ) -> dict[str, Any]:
-        own = native.pop("parameters", None)
-        if own is not None and thaw(json_schema_of(own)) == thaw(tool.parameters):
-            return {"parameters": own}
-        return {} if tool.parameters is None else {"parametersJsonSchema": schema.schema}
+        """Schemas in Gemini's own form as they were given, where they keep to it."""
+        found: dict[str, Any] = {}
+        answer = with_named_types(native.pop("response", None))
+        if answer is not None and not self._keeps_to_geminis_form(answer, f"{name}.response"):
+            found["responseJsonSchema"] = json_schema_of(answer)
+        elif answer is not None:
+            found["response"] = answer
+        own = with_named_types(native.pop("parameters", None))
+        if (
+            own is not None
+            and thaw(json_schema_of(own)) == thaw(tool.parameters)
+            and self._keeps_to_geminis_form(own, f"{name}.parameters", of_a_call=True)
+        ):
+            found["parameters"] = own
+        elif tool.parameters is not None:
+            found["parametersJsonSchema"] = schema.schema
+        return found
+
+    def _keeps_to_geminis_form(self, schema: Any, where: str, *, of_a_call: bool = False) -> bool:
+        fault = gemini_form_fault(schema, of_a_call=of_a_call)
+        if fault is not None:
+            self._repair("schema", where, f"it is sent as JSON Schema: {fault}")
+        return fault is None
 
     # The list ------------------------------------------------------------------------------
 
