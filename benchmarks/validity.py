@@ -283,12 +283,12 @@ def ours(name: str, given: list[History]) -> Answers:
     for history in given:
         opening = [row["content"] for row in history.rows[:1] if row["role"] == "system"]
         talk = history.rows[len(opening) :]
-        whole = ContextChef(model=MODEL).set_history(talk).compile_sync("openai").report.tokens
-        around = ContextChef(model=MODEL).set_system_prompt("\n".join(opening))
-        fixed = around.compile_sync("openai").report.tokens
+        bare = ContextChef(model=MODEL).set_history(talk).compile_sync("openai").report.tokens
+        both = ContextChef(model=MODEL).set_system_prompt("\n".join(opening)).set_history(talk)
+        around = both.compile_sync("openai").report.tokens - bare
         chef = ContextChef(
             model=MODEL,
-            janitor={"context_window": fixed + int(whole * history.room)},
+            janitor={"context_window": around + int(bare * history.room)},
             overflow={"strategy": strategy()},
             logger=_Silent(),
         ).set_system_prompt("\n".join(opening))
