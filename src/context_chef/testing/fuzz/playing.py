@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
 
+from context_chef.adaptation.wire_rules import all_rules
 from context_chef.chef import ContextChef
 from context_chef.errors import ContextChefError, UnsendableError, WindowFullError, shown
 from context_chef.ir.message import Message
+from context_chef.ir.report import Report
 from context_chef.ir.rows import read_message
 from context_chef.persistence.in_memory import InMemoryBackend
 from context_chef.testing.doubles import RecordingLogger, characters, numbered_windows
@@ -220,9 +223,29 @@ class _Session:
         payload = await self._chef.compile(target, model=model)
         sent = Sent.of(payload, number, target, model)
         if number % 7 == 0:
-            _ = payload.report.sections
+            self._look_at(payload.report, number)
         self.sent.append(sent)
         self.problems += self._judge.payload(sent)
+
+    def _look_at(self, report: Report, number: int) -> None:
+        """What was mended for a provider is named by one of its rules."""
+        _ = report.sections
+        for repair in report.repairs:
+            if "/" in repair.rule and repair.rule not in _known_rules():
+                self.problems.append(
+                    Problem(
+                        checker="library",
+                        rule=f"no-rule:{repair.rule}",
+                        path=repair.where,
+                        message=repair.message,
+                        compile=number,
+                    )
+                )
+
+
+@cache
+def _known_rules() -> frozenset[str]:
+    return frozenset(rule.id for rule in all_rules())
 
 
 def _message(row: Row) -> Message:
