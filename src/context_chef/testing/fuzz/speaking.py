@@ -68,7 +68,8 @@ class Speaker:
         if who == "anthropic":
             thought: Row = {"type": "thinking", "text": f"hm {n}", "origin": "anthropic"}
             if not self._happens(self.odd * 0.5):
-                thought["signature"] = f"sig{n}" if not self._happens(self.odd * 0.2) else "sig"
+                # One signature is never that of two different blocks: it is made of the block.
+                thought["signature"] = f"sig{n}" if not self._happens(self.odd * 0.2) else f"s{n}"
             if self._happens(0.1):
                 return [thought, {"type": "redacted_thinking", "data": f"cmVk{n:04}"}]
             return [thought]
