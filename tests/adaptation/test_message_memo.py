@@ -68,7 +68,7 @@ def test_what_was_made_goes_with_its_message() -> None:
     assert memo.get(twin) is None
     del message
     gc.collect()
-    assert vars(memo)["_made"] == {}
+    assert vars(memo)["_kept"] == {}
 
 
 def test_only_the_latest_ways_of_writing_are_remembered() -> None:

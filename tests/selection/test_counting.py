@@ -86,7 +86,7 @@ def test_counts_do_not_keep_messages_alive() -> None:
         counter.count_message(Message.user("x"))
     gc.collect()
 
-    assert len(counter._counts._figures) == 0  # type: ignore[reportPrivateUsage]  # the cache itself
+    assert len(counter._counts._kept) == 0  # type: ignore[reportPrivateUsage]  # the cache itself
 
 
 def test_tools_are_counted_with_their_schemas() -> None:

@@ -57,8 +57,8 @@ class Made:
     blocks: tuple[Sealed, ...]
     verbatim: tuple[int, ...]
     """The blocks that go out as they came in: only these can need a beta."""
-    notes: Notes
-    """Places in here begin at the message."""
+    notes: Notes | None
+    """Places in here begin at the message. None when there is nothing to say."""
 
 
 class BlockWriter:
@@ -86,7 +86,10 @@ class BlockWriter:
             blocks = self._system(message, "", inline=kind == "inline_system")
         verbatim = tuple(at for at, block in enumerate(blocks) if id(block) in self._as_it_came)
         return Made(
-            kind=kind, blocks=tuple(map(sealed, blocks)), verbatim=verbatim, notes=self._notes
+            kind=kind,
+            blocks=tuple(map(sealed, blocks)),
+            verbatim=verbatim,
+            notes=self._notes or None,
         )
 
     def _system(self, message: Message, where: str, *, inline: bool) -> list[Wire]:

@@ -131,7 +131,7 @@ class ConversationWriter(Line):
     def _blocks(self, message: Message, where: str, kind: Kind) -> Sequence[Sealed]:
         """The message's blocks; written once as long as the message lives."""
         made = self._made(message, kind)
-        if made.notes.diagnostics or made.notes.repairs:
+        if made.notes is not None:
             self.notes.include(made.notes, where)
         self._verbatim.extend(made.blocks[at] for at in made.verbatim)
         return made.blocks

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn, cast
 import msgspec
 
 from context_chef.ir.frozen import MAX_DEPTH, freeze, thaw
+from context_chef.ir.text import lent
 
 RAW_ARGUMENTS: Final = "raw_arguments"
 """Under this key stands argument text that is no JSON object, word for word."""
@@ -34,7 +35,7 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
 def parse_json(text: str) -> Any:
     """The JSON value of `text`. ValueError for whatever could not be written back as JSON."""
     try:
-        value = msgspec.json.decode(text)
+        value = msgspec.json.decode(lent(text))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     except (msgspec.DecodeError, UnicodeEncodeError):

@@ -72,15 +72,14 @@ Words: TypeAlias = Text | ToolCall | Thinking | RedactedThinking | Opaque
 class Made:
     """What one message becomes, without regard to those around it. Shared: never changed."""
 
-    draft: Draft
     row: Sealed
     calls: tuple[ToolCall, ...]
     answers: ToolCall | None
     """The call that it was written as the answer of."""
-    media: list[Piece]
+    media: Sequence[Piece]
     """What goes to the user's side, behind the whole run of messages of its role."""
-    notes: Notes
-    """Places in here begin at the message."""
+    notes: Notes | None
+    """Places in here begin at the message. None when there is nothing to say."""
 
 
 class ChatWriter(Line):
@@ -109,9 +108,10 @@ class ChatWriter(Line):
         )
         self._memo = memo
         self._calls = Entries[ToolCall]()
-        self._drafts: list[Draft] = []
+        self._written: list[Message | Draft] = []
+        """What each row was written of: a message, which makes its draft again, or a draft."""
         self._rows: list[Sealed] = []
-        self._before_opening: dict[int, tuple[Draft, Sealed]] = {}
+        self._before_opening: dict[int, tuple[Message | Draft, Sealed]] = {}
         """What stood at a place before the opening of the answer was written into it."""
 
     @override
@@ -120,11 +120,11 @@ class ChatWriter(Line):
 
     @override
     def _go_back(self, state: Any) -> None:
-        for at, (draft, row) in self._before_opening.items():
-            self._drafts[at], self._rows[at] = draft, row
+        for at, (written, row) in self._before_opening.items():
+            self._written[at], self._rows[at] = written, row
         self._before_opening = {}
         rows, calls = state or (0, 0)
-        del self._rows[rows:], self._drafts[rows:]
+        del self._rows[rows:], self._written[rows:]
         self._calls.back_to(calls)
 
     def write(self, messages: Sequence[Message], starts: Starts | None = None) -> HandedOut:
@@ -142,7 +142,7 @@ class ChatWriter(Line):
                 self._degrade(message)
                 continue
             made = self._made(message, index)
-            self._drafts.append(made.draft)
+            self._written.append(message)
             self._rows.append(made.row)
             if made.media:
                 waiting = [*waiting, *made.media]
@@ -160,7 +160,7 @@ class ChatWriter(Line):
             self._memo.put(message, made)
         for each in made.calls:
             self._calls.put(each.id, each)
-        if made.notes.diagnostics or made.notes.repairs:
+        if made.notes is not None:
             where = f"messages[{index}]"
             self.notes.diagnostics.extend(placed(made.notes.diagnostics, where))
             self.notes.repairs.extend(placed(made.notes.repairs, where))
@@ -170,7 +170,7 @@ class ChatWriter(Line):
         return sealed(draft.chat(self._marks_shown))
 
     def _add(self, draft: Draft) -> None:
-        self._drafts.append(draft)
+        self._written.append(draft)
         self._rows.append(self._row(draft))
 
     def _degrade(self, message: Message) -> None:
@@ -178,12 +178,13 @@ class ChatWriter(Line):
         if not message.content:
             return
         piece = Piece(text=prefill_enforcement(message.text), generated=True)
-        for at in range(len(self._drafts) - 1, -1, -1):
-            draft = self._drafts[at]
-            if draft.role in ("user", "system", "developer"):
-                self._before_opening.setdefault(at, (draft, self._rows[at]))
+        for at in range(len(self._rows) - 1, -1, -1):
+            if self._rows[at]["role"] in ("user", "system", "developer"):
+                written = self._written[at]
+                self._before_opening.setdefault(at, (written, self._rows[at]))
+                draft = written if isinstance(written, Draft) else self._writer.draft_of(written)
                 longer = replace(draft, pieces=[*draft.pieces, piece])
-                self._drafts[at] = longer
+                self._written[at] = longer
                 self._rows[at] = self._row(longer)
                 return
         self._add(Draft(role="user", pieces=[piece]))
@@ -261,17 +262,15 @@ class _MessageWriter:
         self._media_apart = []
         calls = message.tool_calls
         if self._is_plain(message, call):
-            draft, row = self._plain(message, calls)
+            row = self._plain(message, calls)
         else:
-            draft = self._draft(message, call)
-            row = sealed(draft.chat(self._marks))
+            row = sealed(self._draft(message, call).chat(self._marks))
         return Made(
-            draft=draft,
             row=row,
             calls=calls,
             answers=call,
-            media=self._media_apart,
-            notes=self.notes,
+            media=self._media_apart or (),
+            notes=self.notes or None,
         )
 
     def _is_plain(self, message: Message, call: ToolCall | None) -> bool:
@@ -296,7 +295,7 @@ class _MessageWriter:
                 return False
         return True
 
-    def _plain(self, message: Message, calls: Sequence[ToolCall]) -> tuple[Draft, Sealed]:
+    def _plain(self, message: Message, calls: Sequence[ToolCall]) -> Sealed:
         """The same as all the rest here makes of such a message, with fewer questions."""
         draft = Draft(role=message.role)
         fields = draft.fields
@@ -309,7 +308,6 @@ class _MessageWriter:
         for at, block in enumerate(message.content):
             if type(block) is Text:
                 text = block.text
-                draft.pieces.append(Piece(text=text, generated=block.source is not None))
             else:
                 self._call(cast(ToolCall, block), draft, f".content[{at}]")
         row: dict[str, Any] = {"content": text}
@@ -320,7 +318,13 @@ class _MessageWriter:
             row["tool_call_id"] = call_id
         if calls:
             row["tool_calls"] = fields["tool_calls"]
-        return draft, sealed(row)
+        return sealed(row)
+
+    def draft_of(self, message: Message) -> Draft:
+        """The draft of a message that is no result, once more."""
+        self.notes = Notes(WIRE)
+        self._media_apart = []
+        return self._draft(message, None)
 
     def _draft(self, message: Message, call: ToolCall | None) -> Draft:
         native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)

@@ -43,8 +43,8 @@ class Made:
     way: Hashable
     """As what it was written: the role, and for a response the call that it answers."""
     parts: tuple[Sealed, ...]
-    notes: Notes
-    """Places in here begin at the message."""
+    notes: Notes | None
+    """Places in here begin at the message. None when there is nothing to say."""
     calls: tuple[tuple[ToolCall, int], ...] = ()
     """The calls among the parts."""
 
@@ -81,7 +81,9 @@ class PartWriter:
             parts = self._response(message, "", name=way[1] or "", call_id=way[2])
         places = {id(part): at for at, part in enumerate(parts)}
         calls = tuple((call, places[id(part)]) for call, part in self._calls)
-        return Made(way=way, parts=tuple(map(sealed, parts)), notes=self._notes, calls=calls)
+        return Made(
+            way=way, parts=tuple(map(sealed, parts)), notes=self._notes or None, calls=calls
+        )
 
     def _system(self, message: Message, where: str) -> list[Part]:
         """Text parts, and what only Gemini has."""

@@ -153,7 +153,7 @@ class ContentWriter(Line):
     def _made(self, message: Message, where: str, *way: str | None) -> Made:
         """What the message becomes; written once as long as the message lives."""
         made = self._look_up(message, way)
-        if made.notes.diagnostics or made.notes.repairs:
+        if made.notes is not None:
             self.notes.include(made.notes, where)
         return made
 

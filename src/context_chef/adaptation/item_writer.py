@@ -68,8 +68,8 @@ class Made:
     calls: tuple[ToolCall, ...]
     answers: ToolCall | None
     """The call that it was written as the answer of."""
-    notes: Notes
-    """Places in here begin at the message."""
+    notes: Notes | None
+    """Places in here begin at the message. None when there is nothing to say."""
 
 
 class Written(NamedTuple):
@@ -162,7 +162,7 @@ class ItemWriter(Line):
                     mender.items.append(item)
                 else:
                     mender.take(item)
-            if made.notes.diagnostics or made.notes.repairs:
+            if made.notes is not None:
                 where = f"messages[{index}]"
                 self.notes.diagnostics.extend(placed(made.notes.diagnostics, where))
                 self.notes.repairs.extend(placed(made.notes.repairs, where))
@@ -255,7 +255,7 @@ class _MessageWriter:
             instruction=instruction,
             calls=message.tool_calls,
             answers=call,
-            notes=self.notes,
+            notes=self.notes or None,
         )
 
     def _message(self, message: Message) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -46,23 +45,24 @@ class Ledger:
         self.opened = False
         """Somebody has spoken."""
         self._made: dict[str, int] = {}
-        self._log: list[Callable[[], object]] = []
+        self._log: list[tuple[Callable[..., object], Any]] = []
+        """How to take back what was entered: a function and what it is given."""
 
     def count(self, seed: str) -> int:
         """How many ids were made of that seed, this one included."""
         before = self._made.get(seed, 0)
         self._made[seed] = before + 1
-        self._log.append(lambda: self._made.__setitem__(seed, before))
+        self._log.append((self._made.update, {seed: before}))
         return before + 1
 
     def open(self) -> None:
         """From here on there is a conversation."""
         self.opened = True
-        self._log.append(lambda: setattr(self, "opened", False))
+        self._log.append((self._close, None))
 
-    def log(self, undo: Callable[[], object]) -> None:
+    def log(self, undo: Callable[[Any], object], given: object) -> None:
         """Note how to take back what was just done."""
-        self._log.append(undo)
+        self._log.append((undo, given))
 
     def mark(self) -> int:
         """A place to come back to."""
@@ -71,7 +71,11 @@ class Ledger:
     def undo(self, mark: int) -> None:
         """Take back everything that was entered since `mark`."""
         while len(self._log) > mark:
-            self._log.pop()()
+            undo, given = self._log.pop()
+            undo(given)
+
+    def _close(self, _: object) -> None:
+        self.opened = False
 
 
 class _Logged:
@@ -80,6 +84,7 @@ class _Logged:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._ids: set[str] = set()
+        self._discard = self._ids.discard  # one for the whole log
 
     def __contains__(self, identifier: object) -> bool:
         return identifier in self._ids
@@ -87,7 +92,7 @@ class _Logged:
     def add(self, identifier: str) -> None:
         if identifier not in self._ids:
             self._ids.add(identifier)
-            self._ledger.log(partial(self._ids.discard, identifier))
+            self._ledger.log(self._discard, identifier)
 
 
 class Mending:

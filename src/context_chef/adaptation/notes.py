@@ -10,10 +10,15 @@ from context_chef.ir.diagnostics import Diagnostic, Repair
 class Notes:
     """Diagnostics and repairs of one adaptation."""
 
+    __slots__ = ("_target", "diagnostics", "repairs")
+
     def __init__(self, target: str) -> None:
         self._target = target
         self.diagnostics: list[Diagnostic] = []
         self.repairs: list[Repair] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.diagnostics or self.repairs)
 
     def diagnose(self, code: str, where: str, message: str) -> None:
         """Something was not carried, or only in another form."""

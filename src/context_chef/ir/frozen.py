@@ -99,7 +99,7 @@ def frozen(value: Mapping[str, Any]) -> FrozenDict:
     """`freeze` for a mapping, with the type to match. Raises InputError for anything else."""
     if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
         raise InputError(f"a mapping was expected, not {shown(value)}.")
-    return cast(FrozenDict, _freeze(value, 0))
+    return cast(FrozenDict, _freeze(value, 0)) if value else EMPTY  # one for all messages
 
 
 def freeze_json(value: Any, *, path: str = "$") -> Any:
@@ -117,6 +117,8 @@ def native_fields(value: Any, *, path: str = "$.native") -> FrozenDict:
     if value is EMPTY or type(value) is _Checked:
         return value
     if isinstance(value, Mapping):
+        if not value:
+            return EMPTY  # one for all messages
         for provider, fields in cast(Mapping[Any, Any], value).items():
             if not isinstance(fields, Mapping):
                 raise InputError(

@@ -8,30 +8,53 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 from context_chef.ir.message import Message
 
 M = TypeVar("M")
+T = TypeVar("T")
 
 _KEPT_WAYS: Final = 4
 
 
-class MessageMemo(Generic[M]):
-    """What was made of each message, for one way of writing."""
+class _Kept(weakref.ref[T], Generic[T, M]):
+    """Something made of an object, on the weak reference to it: one small object an entry."""
+
+    __slots__ = ("key", "made")
+    key: int
+    made: M
+
+
+class ObjectMemo(Generic[T, M]):
+    """Something for each object, by its identity, for as long as the object lives."""
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[weakref.ref[Message], M]] = {}
+        kept: dict[int, _Kept[T, M]] = {}
+        self._kept = kept
 
-    def get(self, message: Message) -> M | None:
-        """What was made of this very message; None when nothing was yet."""
-        entry = self._made.get(id(message))
-        return entry[1] if entry is not None and entry[0]() is message else None
+        def forget(entry: weakref.ref[T]) -> None:
+            # The id may have been taken anew since, by an object that has an entry of its own.
+            key = cast("_Kept[T, M]", entry).key
+            if kept.get(key) is entry:
+                del kept[key]
 
-    def put(self, message: Message, made: M) -> None:
-        """Keep `made` until the message goes away."""
-        key, forget = id(message), self._made.pop
-        self._made[key] = (weakref.ref(message, lambda _: forget(key, None)), made)
+        self._forget = forget
+
+    def get(self, of: T) -> M | None:
+        """What is known of this very object; None when nothing is yet."""
+        entry = self._kept.get(id(of))
+        return entry.made if entry is not None and entry() is of else None
+
+    def put(self, of: T, made: M) -> None:
+        """Keep `made` until the object goes away."""
+        entry = _Kept[T, M](of, self._forget)
+        entry.key, entry.made = id(of), made
+        self._kept[entry.key] = entry
+
+
+class MessageMemo(ObjectMemo[Message, M]):
+    """What was made of each message, for one way of writing."""
 
 
 class Memos(Generic[M]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import compress, count
@@ -111,7 +112,7 @@ class RunningSum:
         self._figure = figure
         self._starts = starts or Starts()
         self._messages: Messages = ()
-        self._sums: list[float] = []
+        self._sums = array("d")
 
     def total(self, messages: Sequence[Message], starts: Starts | None = None) -> float:
         """The sum over these messages."""
@@ -121,7 +122,7 @@ class RunningSum:
             same = (starts or self._starts).same(self._messages, now)
             self._messages = ()  # should the figure fail
             del sums[same:]
-            total = sums[-1] if sums else 0
+            total = sums[-1] if sums else 0.0
             for message in now[same:]:
                 total += self._figure(message)
                 sums.append(total)

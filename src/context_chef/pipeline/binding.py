@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from context_chef.adaptation.anthropic_body import compaction_first, goes_with, is_compaction
-from context_chef.ir.blocks import Block, RedactedThinking, Thinking
+from context_chef.ir.blocks import Block, RedactedThinking, Text, Thinking, ToolCall
 from context_chef.ir.diagnostics import Repair
 from context_chef.ir.digest import sha256_hex
 from context_chef.ir.frozen import EMPTY
 from context_chef.ir.message import Message
 from context_chef.ir.running import Messages, Starts
+from context_chef.ir.text import lent
 from context_chef.ir.tools import ToolDefinition
 
 
@@ -300,6 +301,11 @@ def _told(message: Message, block: Block) -> Any:
     bare = block
     if block.cache is not None or (block.native is not EMPTY and not block.native):
         bare = msgspec.structs.replace(block, cache=None, native=block.native or EMPTY)
+    replace = msgspec.structs.replace
+    if isinstance(bare, Text | Thinking) and not bare.text.isascii():
+        bare = replace(bare, text=lent(bare.text))
+    elif isinstance(bare, ToolCall) and not bare.arguments.isascii():
+        bare = replace(bare, arguments=lent(bare.arguments))
     return (message.tool_call_id, message.is_error, bare)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
@@ -22,6 +21,7 @@ from context_chef.ir.blocks import (
 from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import thaw
 from context_chef.ir.message import Message
+from context_chef.ir.message_memo import ObjectMemo
 from context_chef.ir.running import RunningSum, Starts
 from context_chef.ir.tokens import Tokenizer, estimate
 from context_chef.ir.tools import ToolDefinition
@@ -81,7 +81,7 @@ class MessageCounter:
         self.calibrates = True
         self._count: Callable[[str], int] = tokenizer.count if tokenizer else estimate
         self._provider: Provider | None = provider
-        self._counts = _PerObject()
+        self._counts = ObjectMemo[Message | ToolDefinition, int]()
         self._lists: list[RunningSum] = []
         self.starts = Starts()
         """Where the lists part that are counted."""
@@ -206,23 +206,6 @@ class _TextFunction:
         if isinstance(answer, (int, float)):
             return math.ceil(answer)
         return len(getattr(answer, "ids", answer))
-
-
-class _PerObject:
-    """Figures by object, for as long as the object lives."""
-
-    def __init__(self) -> None:
-        self._figures: dict[int, tuple[weakref.ref[Any], int]] = {}
-
-    def get(self, value: Any) -> int | None:
-        found = self._figures.get(id(value))
-        return found[1] if found is not None and found[0]() is value else None
-
-    def put(self, value: Any, figure: int) -> None:
-        key = id(value)
-        figures = self._figures
-        # The weak reference makes room again; an id that is taken anew is checked in `get`.
-        figures[key] = (weakref.ref(value, lambda _: figures.pop(key, None)), figure)
 
 
 def resolve_tokenizer(spec: TokenizerLike, *, provider: Provider | None = None) -> Counter:

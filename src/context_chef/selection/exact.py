@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from context_chef.errors import MissingExtraError, SettingsError, nearest, shown
-from context_chef.ir.text import clean_text
+from context_chef.ir.text import clean_text, lent
 from context_chef.ir.tokens import Tokenizer
 
 ENCODINGS: Final = ("o200k_base", "cl100k_base")
@@ -43,12 +43,12 @@ class ExactTokenizer:
 
     def count(self, text: str) -> int:
         """Tokens of any text, lone surrogates included."""
-        return self._count(clean_text(text)) if text else 0
+        return self._count(lent(clean_text(text))) if text else 0
 
     def count_until(self, text: str, limit: int) -> int | None:
         """The count, or None as soon as it is above `limit`."""
         if self._until is not None:
-            return self._until(clean_text(text), limit)
+            return self._until(lent(clean_text(text)), limit)
         count = self.count(text)
         return count if count <= limit else None
 
