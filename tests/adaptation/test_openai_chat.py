@@ -33,6 +33,7 @@ from context_chef.prompts.adaptation import (
     thinking_as_text,
 )
 from context_chef.prompts.guardrails import prefill_enforcement
+from context_chef.testing import check_payload
 from tests.histories import PNG
 
 IMAGE = Media(kind="image", source=Inline(data=PNG), media_type="image/png")
@@ -453,3 +454,14 @@ def test_an_answer_in_the_older_form_is_a_string_where_others_are_parts() -> Non
         ).history
     )
     assert chef.compile_sync("openai")["messages"][2]["content"] == "seen"
+
+
+def test_what_other_servers_write_beside_content_stays_away_from_openai() -> None:
+    """Models of other servers dump all their keys, null ones too; OpenAI knows none of them."""
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}, "text": None}
+    text = {"type": "text", "text": "look", "image_url": None}
+    row = {"role": "user", "content": [text, image], "tool_calls": None}
+
+    written = to_openai(from_openai({"messages": [row]}), model="gpt-4o")
+
+    assert check_payload("openai", {"model": "gpt-4o", **written}) == []

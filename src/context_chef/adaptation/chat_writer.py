@@ -64,6 +64,8 @@ _OFFICIAL_MODEL: Final = regex(r"(?:gpt-|chatgpt-|o\d)")
 _OFFICIAL_FIELDS: Final = frozenset(
     {"role", "name", "refusal", "audio", "function_call", "annotations", "parsed", "tool_calls"}
 )
+_FIELDS_OF_ALL: Final = frozenset({"role", "name"})
+"""What a message that is no answer may have beside its content."""
 
 Words: TypeAlias = Text | ToolCall | Thinking | RedactedThinking | Opaque
 
@@ -336,7 +338,8 @@ class _MessageWriter:
             self.notes.repair("role-model", "", "the model takes no instructions of this role")
             role = "user"
         if self._official:
-            for key in [key for key in fields if key not in _OFFICIAL_FIELDS]:
+            known = _OFFICIAL_FIELDS if message.role == "assistant" else _FIELDS_OF_ALL
+            for key in [key for key in fields if key not in known]:
                 self._dropped("field-dropped", f".{key}", f"OpenAI takes no `{key}`")
                 del fields[key]
         note_foreign(self.notes, message.native, WIRE, "")
@@ -418,9 +421,8 @@ class _MessageWriter:
         """What a part said beside its content, as far as the model takes it."""
         fields = {key: thaw(value) for key, value in native.items() if key[:1] != "_"}
         if self._official:
-            fields.pop("cache_control", None)
-            if not self._marks:
-                fields.pop("prompt_cache_breakpoint", None)
+            known = {"type", "prompt_cache_breakpoint"} if self._marks else {"type"}
+            fields = {key: value for key, value in fields.items() if key in known}
         return fields
 
     def _call(self, call: ToolCall, draft: Draft, where: str) -> None:
