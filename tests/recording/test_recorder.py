@@ -468,6 +468,17 @@ def test_a_response_object_or_a_clock_that_raises_stays_out_of_the_agent(tmp_pat
     assert isinstance(stopped.error, StopIteration)
 
 
+def test_an_answer_may_be_the_message_alone(tmp_path: Path) -> None:
+    message = {"role": "assistant", "content": "Done.", "tool_calls": None}
+    for number, answer in enumerate((message, {"index": 0, "message": message})):
+        with Recorder(tmp_path / f"{number}.jsonl") as recorder:
+            recorder.attach(chef := ContextChef())
+            _converse(chef, 1)
+            recorder.answered(answer)
+
+        assert read_session(recorder.path).rest[0].text == "Done."
+
+
 def test_a_stream_is_left_to_the_agent(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "s.jsonl", logger=RecordingLogger())
     recorder.request({"model": "gpt-4.1", "messages": [{"role": "user", "content": "a"}]})

@@ -223,6 +223,10 @@ def answer_of(response: Any) -> tuple[Message, ...]:
             read = from_gemini([body["candidates"][0]["content"]])
         elif isinstance(body.get("content"), list):
             read = from_anthropic([{"role": "assistant", "content": body["content"]}])
+        elif isinstance(body.get("message"), Mapping):
+            read = from_openai([body["message"]])  # one of the `choices`
+        elif body.get("role") == "assistant":
+            read = from_openai([body])  # the message of one
         else:
             return ()
     except (InputError, KeyError, TypeError):
