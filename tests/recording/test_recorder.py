@@ -16,6 +16,8 @@ import pytest
 
 from context_chef import ContextChef, InMemoryBackend, SettingsError, reset
 from context_chef.recording import Recorder
+from context_chef.recording.lines import LineFile
+from context_chef.recording.redaction import UNREADABLE
 from context_chef.replay import read_all, read_session, replay
 from context_chef.testing import MovableClock, RecordingLogger
 from tests.replay.sessions import chat
@@ -202,7 +204,8 @@ def test_nothing_that_is_redacted_reaches_the_disk(tmp_path: Path, redact: Any) 
     assert read_all([path])[0][0].messages[0].role == "user"
 
 
-def test_a_redaction_that_fails_writes_nothing_and_stops_nobody(tmp_path: Path) -> None:
+def test_a_redaction_that_fails_costs_the_texts_that_it_fails_on(tmp_path: Path) -> None:
+    """One text that a redaction always failed on used to end the recording of its session."""
     path, logger = tmp_path / "s.jsonl", RecordingLogger()
 
     def redact(text: str) -> Any:
@@ -213,24 +216,30 @@ def test_a_redaction_that_fails_writes_nothing_and_stops_nobody(tmp_path: Path) 
     with Recorder(path, redact=redact, logger=logger) as recorder:
         recorder.attach(chef := ContextChef())
         _converse(chef, 1, "secret")
+        _converse(chef, 1, "question")
         recorder.request({"messages": [{"role": "user", "content": "odd"}]})
 
     assert isinstance(recorder.error, TypeError)
     assert len(logger.warnings) == 1
     assert "secret" not in path.read_text("utf-8")
-    assert len(_lines(path)) == 1
+    first, second = read_all([path])[0]
+    assert [message.text for message in first.messages] == [UNREADABLE, "answer 0", "question 0"]
+    assert [message.text for message in second.messages] == [UNREADABLE]
 
 
-def test_what_could_not_be_written_is_told_by_the_next_line_that_can(tmp_path: Path) -> None:
+def test_what_could_not_be_written_is_told_by_the_next_line_that_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk that was full for a moment used to cost the messages of that moment for good."""
-    path, failures = tmp_path / "s.jsonl", [RuntimeError("no")]
+    path, failures, append = tmp_path / "s.jsonl", [OSError("full")], LineFile.append
 
-    def redact(text: str) -> str:
-        if "question 1" in text and failures:
+    def full_for_a_moment(file: LineFile, line: bytes) -> None:
+        if b"question 1" in line and failures:
             raise failures.pop()
-        return text
+        append(file, line)
 
-    with Recorder(path, redact=redact, logger=RecordingLogger()) as recorder:
+    monkeypatch.setattr(LineFile, "append", full_for_a_moment)
+    with Recorder(path, logger=RecordingLogger()) as recorder:
         recorder.attach(chef := ContextChef())
         _converse(chef, 4)
 
@@ -404,6 +413,8 @@ FORKED = """
 import os, signal, sys, threading
 from context_chef import ContextChef
 from context_chef.recording import Recorder
+from context_chef.recording.lines import LineFile
+from context_chef.recording.redaction import UNREADABLE
 
 recorder = Recorder(sys.argv[1])
 chef = ContextChef()

@@ -73,7 +73,7 @@ class Recorder:
         wanted = Path(file_path(path))
         self.error: Exception | None = None
         """Why something could not be written, the newest reason."""
-        self._redact = redaction(redact)
+        self._redact = redaction(redact, failed=self._failed)
         self._clock = clock
         self._logger = log_of_library() if logger is None else log_of(logger)
         self._lock = threading.RLock()
@@ -231,10 +231,7 @@ class Recorder:
         """A head line is there in any case, since a reader knows a recording by it."""
         head: dict[str, Any] = {"context_chef": "recording", "version": RECORDING_VERSION}
         if name is not None:
-            try:
-                head["name"] = name if self._redact is None else redacted(name, self._redact)
-            except Exception as error:  # noqa: BLE001  # a bad pattern costs the name only
-                self._failed(error)
+            head["name"] = name if self._redact is None else self._redact(name)
         self._write({**head, "at": self._now()}, clean=True)
 
     def _write(self, row: dict[str, Any], *, clean: bool = False) -> bool:
@@ -245,7 +242,7 @@ class Recorder:
             if self._redact is not None and not clean:
                 row = redacted(row, self._redact)
             self._file.append(msgspec.json.encode(row))
-        except Exception as error:  # noqa: BLE001  # neither a full disk nor a bad pattern stops the agent
+        except Exception as error:  # noqa: BLE001  # a full disk stops no agent
             self._failed(error)
             return False
         return True

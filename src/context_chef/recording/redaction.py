@@ -13,6 +13,8 @@ Redact: TypeAlias = Callable[[str], str] | Iterable[str | re.Pattern[str]]
 """A function from text to text, or regular expressions of what becomes `[redacted]`."""
 
 REDACTED: Final = "[redacted]"
+UNREADABLE: Final = "[left out: it could not be redacted]"
+"""Stands for a text that `redact` failed on: the rest of its line is worth having."""
 
 _STRUCTURE: Final = frozenset(
     {"context_chef", "role", "type", "kind", "target", "placement", "channel", "mediaType"}
@@ -38,12 +40,16 @@ _JSON_TEXT: Final = frozenset({"arguments", "partial_json"})
 """Keys whose values are JSON in text: what is inside counts decoded as well."""
 
 
-def redaction(redact: Redact | None) -> Callable[[str], str] | None:
-    """One function of what was given. Raises SettingsError for what is no redaction."""
+def redaction(
+    redact: Redact | None, *, failed: Callable[[Exception], None]
+) -> Callable[[str], str] | None:
+    """One function of what was given, that never raises: a text on which `redact` does, or answers
+    no text, becomes `UNREADABLE`, and `failed` hears why. Raises SettingsError for what is no
+    redaction."""
     if redact is None:
         return None
     if callable(redact):
-        return redact
+        return _surely(redact, failed)
     if isinstance(redact, (str, bytes)):
         raise SettingsError(
             f"`redact` is a function or a list of patterns, not the single text {shown(redact)}; "
@@ -66,14 +72,30 @@ def redaction(redact: Redact | None) -> Callable[[str], str] | None:
             text = pattern.sub(REDACTED, text)
         return text
 
-    return replace
+    return _surely(replace, failed)
+
+
+def _surely(
+    redact: Callable[[str], str], failed: Callable[[Exception], None]
+) -> Callable[[str], str]:
+    def answer(text: str) -> str:
+        try:
+            answered: Any = redact(text)
+            if not isinstance(answered, str):
+                raise TypeError(f"`redact` answered {shown(answered)} where a text was expected")
+        except Exception as error:  # noqa: BLE001  # recording never fails the agent
+            failed(error)
+            return UNREADABLE
+        return answered
+
+    return answer
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
     """The same data with every text of it redacted, keys of mappings included.
 
     Only words of the format itself (roles, kinds of blocks) stay as they are, where the format has
-    them. Raises TypeError when `redact` answers no text.
+    them.
     """
     return _walk(value, redact, structural=False, json_text=False)
 
@@ -82,10 +104,10 @@ def _walk(value: Any, redact: Callable[[str], str], *, structural: bool, json_te
     if isinstance(value, str):
         if structural and value in _FORMAT_WORDS:
             return value
-        return _json_text(value, redact) if json_text else _text(value, redact)
+        return _json_text(value, redact) if json_text else redact(value)
     if isinstance(value, Mapping):
         return {
-            key if key in _KNOWN_KEYS else _text(key, redact): _walk(
+            key if key in _KNOWN_KEYS else redact(key): _walk(
                 item, redact, structural=key in _STRUCTURE, json_text=key in _JSON_TEXT
             )
             for key, item in cast(Mapping[str, Any], value).items()
@@ -98,13 +120,6 @@ def _walk(value: Any, redact: Callable[[str], str], *, structural: bool, json_te
     return value
 
 
-def _text(text: str, redact: Callable[[str], str]) -> str:
-    answer: Any = redact(text)
-    if not isinstance(answer, str):
-        raise TypeError(f"`redact` answered {shown(answer)} where a text was expected")
-    return answer
-
-
 def _json_text(text: str, redact: Callable[[str], str]) -> str:
     """JSON in a text: decoded values are redacted too, since escapes hide what a pattern looks for.
 
@@ -113,11 +128,11 @@ def _json_text(text: str, redact: Callable[[str], str]) -> str:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return _text(text, redact)
+        return redact(text)
     inside = _walk(value, redact, structural=False, json_text=False)
     if inside != value:
         text = json.dumps(inside, ensure_ascii=False)
-    return _text(text, redact)
+    return redact(text)
 
 
 _KNOWN_KEYS: Final = frozenset(
