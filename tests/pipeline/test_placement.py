@@ -213,6 +213,23 @@ def test_what_stands_before_thinking_in_its_own_turn_binds_it_too(edited: bool) 
     assert check_sequence("anthropic", requests) == []
 
 
+def test_the_answer_to_a_paused_turn_goes_on_that_turn_with_its_thinking() -> None:
+    chef = ContextChef(default_target="anthropic", model="claude-opus-5-5")
+    chef.use("after-adapt", lambda context: None)  # so that the turn is read back as one
+    use = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    paused = [Opaque(provider="anthropic", value=value) for value in (use, found)]
+    thought = Thinking(text="hm", signature="sig", origin="anthropic")
+    chef.extend([Message.user("q"), Message.assistant(paused)]).compile_sync()
+    chef.append(Message.assistant([thought, Text(text="a")])).append(Message.user("next"))
+
+    for _ in range(2):
+        payload = chef.compile_sync()
+        turn = [block["type"] for row in payload.body["messages"][1:-1] for block in row["content"]]
+        assert turn == ["server_tool_use", "web_search_tool_result", "thinking", "text"]
+        assert payload.report.repairs == ()
+
+
 def test_on_a_model_that_allows_it_the_tail_is_replaced() -> None:
     chef = ContextChef().append(Message.user("q"))
     chef.set_dynamic_state(None, {"n": 1}).compile_sync("anthropic", model="claude-sonnet-4-5")

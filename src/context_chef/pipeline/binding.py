@@ -178,12 +178,15 @@ class ThinkingBinder:
             misfit = ""
         elif new and self._first_answer is None:
             self._first_answer = index
-            if sent.last != digest.value:
-                misfit = sent.last  # it is no answer to the last request
+            misfit = sent.last  # unless it is the answer to the last request
         gone: dict[str, str] = {}
         before = _Digest(digest.value, digest.role)
         before.turn_to(message)
+        if misfit == digest.value:
+            misfit = None
         for block in _on_the_wire(message):
+            if misfit == before.value:
+                misfit = None  # the answer goes on a turn that was sent as far as this
             if key := _key(block):
                 was = sent.by_thinking.get(key, before.value) if key not in new else misfit
                 if was is not None and (key in new or was != before.value):
