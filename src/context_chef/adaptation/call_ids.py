@@ -20,7 +20,6 @@ _ANTHROPIC: Final = regex(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 _ILLEGAL: Final = regex(r"[^a-zA-Z0-9_-]+", re.ASCII)
 _DIGITS: Final = 10
 _WHOLE_REQUEST: Final = frozenset({"anthropic", "openai-responses"})
-"""Where an id means one call of the whole request; elsewhere one of its turn."""
 
 
 def rename_ids(placed: list[Placed], mending: Mending) -> list[Placed]:
@@ -79,6 +78,19 @@ _RULES: Final[dict[Provider, str]] = {
 }
 
 
+def is_whole_request(target: Provider) -> bool:
+    """Whether an id means one call of the whole request there, and not one of its turn."""
+    return target in _WHOLE_REQUEST
+
+
+def is_legal_id(identifier: str, target: Provider) -> bool:
+    """Whether the target takes a call's id as it is."""
+    if target == "anthropic":
+        return _ANTHROPIC.fullmatch(identifier) is not None
+    limit = _LIMIT.get(target, 0)
+    return bool(identifier) and (not limit or len(identifier) <= limit)
+
+
 class _Ids:
     """The ids of one request so far."""
 
@@ -86,7 +98,7 @@ class _Ids:
         self._target: Provider = target
         self._limit = _LIMIT.get(target, 0)
         self._ledger = ledger
-        self._whole = target in _WHOLE_REQUEST
+        self._whole = is_whole_request(target)
         self._turn: set[str] = set()
 
     def next_turn(self) -> None:
@@ -96,7 +108,7 @@ class _Ids:
         identifier = call.id
         if self._target == "gemini" and not identifier:
             return identifier  # there a call may go without
-        if not self._legal(identifier) or self._is_taken(identifier):
+        if not is_legal_id(identifier, self._target) or self._is_taken(identifier):
             identifier = self._make(call)
         self._enter(identifier)
         return identifier
@@ -109,11 +121,6 @@ class _Ids:
             self._ledger.taken.add(identifier)
         else:
             self._turn.add(identifier)
-
-    def _legal(self, identifier: str) -> bool:
-        if self._target == "anthropic":
-            return _ANTHROPIC.fullmatch(identifier) is not None
-        return bool(identifier) and (not self._limit or len(identifier) <= self._limit)
 
     def _make(self, call: ToolCall) -> str:
         seed = f"{call.id}\n{call.name}\n{call.arguments}"

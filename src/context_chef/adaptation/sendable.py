@@ -12,6 +12,7 @@ from context_chef.adaptation.blanks import drop_blanks, drop_misplaced_blocks
 from context_chef.adaptation.call_ids import rename_ids
 from context_chef.adaptation.mending import Facts, Ledger, Mending, Step, ThinkingMode
 from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.plain_stretches import is_plain
 from context_chef.adaptation.readable_media import note_unreadable_media
 from context_chef.adaptation.server_tools import mend_server_blocks
 from context_chef.adaptation.stretches import Cut, OpenBefore, OpenCall, settled_ends
@@ -20,6 +21,7 @@ from context_chef.adaptation.thinking_binding import (
     check_thinking_start,
     drop_bound_thinking,
     mend_thinking,
+    sign_calls,
 )
 from context_chef.adaptation.turns_order import (
     close_conversation,
@@ -260,7 +262,7 @@ class _Kept:
             follows_results=start > 0 and messages[start].role == "assistant",
         )
         placed = [Placed(at, messages[at]) for at in range(start, end)]
-        for step in _STEPS:
+        for step in _PLAIN_STEPS if is_plain(messages[start:end], mending) else _STEPS:
             placed = step(placed, mending)
         # By place, so that it does not show how much was mended in one go.
         mending.repairs.sort(key=_place)
@@ -355,6 +357,8 @@ _STEPS: Final[tuple[Step, ...]] = (
     split_long_rounds,
     open_conversation,
 )
+_PLAIN_STEPS: Final[tuple[Step, ...]] = (sign_calls, open_conversation)
+"""What may change messages of words and calls that `is_plain` finds nothing amiss with."""
 
 
 def mended_from(

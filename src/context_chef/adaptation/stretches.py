@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from context_chef.adaptation.mending import SERVER_USES, is_server_result
-from context_chef.ir.blocks import Media, Opaque, Provider, Text
+from context_chef.ir.blocks import Media, Opaque, Provider, Text, ToolCall
 from context_chef.ir.message import Message
 
 _ANSWER: Final = "_output"
@@ -136,15 +136,16 @@ class _Waiting:
         role = message.role
         if role != "tool":
             self.answered = False
-        if role == "assistant":
-            if not self._goes_on:
-                self._answer = index
-            self.calls.extend(OpenCall(index, call.id) for call in message.tool_calls)
+        if role == "assistant" and not self._goes_on:
+            self._answer = index
         if role != "system":
             self._goes_on = role == "assistant" and self._target != "openai"
         for block in message.content:
-            if isinstance(block, Opaque) and block.provider == self._target:
-                self._follow_item(block)
+            kind = type(block)
+            if kind is ToolCall and role == "assistant":
+                self.calls.append(OpenCall(index, cast(ToolCall, block).id))
+            elif kind is Opaque and cast(Opaque, block).provider == self._target:
+                self._follow_item(cast(Opaque, block))
 
     def _follow_item(self, block: Opaque) -> None:
         kind = block.kind

@@ -68,10 +68,7 @@ def mend_thinking(placed: list[Placed], mending: Mending) -> list[Placed]:
     if mending.target == "anthropic":
         return _mend_anthropic(placed, mending)
     if mending.target == "gemini":
-        placed = _drop_unreadable_signatures(placed, mending)
-        # An unknown model may be one that wants signatures; the others ignore the stand-in.
-        if mending.profile is None or mending.profile.thought_signatures:
-            return _sign_calls(placed, mending)
+        return sign_calls(_drop_unreadable_signatures(placed, mending), mending)
     return placed
 
 
@@ -239,12 +236,17 @@ def _with_readable_signature(block: Block) -> Block:
     return block if readable else msgspec.structs.replace(block, signature=None)
 
 
-def _sign_calls(placed: list[Placed], mending: Mending) -> list[Placed]:
-    """The first call of each step carries a signature.
+def sign_calls(placed: list[Placed], mending: Mending) -> list[Placed]:
+    """On Gemini, the first call of each step carries a signature.
 
     Only the steps of the turn in progress are checked. Earlier ones are signed too: were the value
     taken away when the next user message comes, the cached prefix would change.
     """
+    # An unknown model may be one that wants signatures; the others ignore the stand-in.
+    if mending.target != "gemini" or (
+        mending.profile is not None and not mending.profile.thought_signatures
+    ):
+        return placed
     out: list[Placed] = []
     signed = False
     for entry in placed:
