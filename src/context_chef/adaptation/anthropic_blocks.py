@@ -25,7 +25,7 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.canonical import compact_json
-from context_chef.ir.frozen import thaw
+from context_chef.ir.frozen import EMPTY, thaw
 from context_chef.ir.handed_out import Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.prompts.adaptation import EMPTY_FAILURE, media_omitted, thinking_as_text
@@ -77,6 +77,8 @@ class BlockWriter:
     def make(self, message: Message, kind: Kind) -> Made:
         """What the message becomes."""
         self._notes = Notes("anthropic")
+        if (plain := self._plain(message, kind)) is not None:
+            return Made(kind=kind, blocks=plain, verbatim=(), notes=self._notes or None)
         self._as_it_came = set()
         if kind == "result":
             blocks = self._result(message, "")
@@ -91,6 +93,46 @@ class BlockWriter:
             verbatim=verbatim,
             notes=self._notes or None,
         )
+
+    def _plain(self, message: Message, kind: Kind) -> tuple[Sealed, ...] | None:
+        """The same as all the rest here makes of words, calls and results with nothing beside them.
+
+        None for any other message; nearly all are such.
+        """
+        if (
+            kind in ("system", "inline_system")
+            or message.native is not EMPTY
+            or message.cache is not None
+            or message.is_error
+        ):
+            return None
+        content = message.content
+        for block in content:
+            if block.native is not EMPTY or block.cache is not None:
+                return None
+            if not (
+                (type(block) is Text and block.source is None)
+                or (type(block) is ToolCall and message.role == "assistant")
+            ):
+                return None
+        if kind == "result":
+            if len(content) > 1:
+                return None
+            text = cast(Text, content[0]).text if content else ""
+            result = {
+                "type": "tool_result",
+                "tool_use_id": message.tool_call_id or "",
+                "content": text,
+            }
+            return (Sealed(result),)
+        blank = message.role == "assistant"
+        out: list[Sealed] = []
+        for at, block in enumerate(content):
+            if type(block) is ToolCall:
+                out.append(sealed(self._call(block, f".content[{at}]")))
+            elif (text := cast(Text, block).text) and (blank or not text.isspace()):
+                out.append(Sealed({"type": "text", "text": text}))
+        return tuple(out)
 
     def _system(self, message: Message, where: str, *, inline: bool) -> list[Wire]:
         """Text blocks; inside the conversation also what only that provider puts there."""

@@ -13,7 +13,7 @@ from context_chef.adaptation.line import Line
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.prefill import prefill_index
 from context_chef.ir.blocks import Text
-from context_chef.ir.frozen import thaw
+from context_chef.ir.frozen import FrozenList, thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
@@ -87,21 +87,21 @@ class ConversationWriter(Line):
                 if message.positional and self._started:
                     self._instruct(message, where)
                 else:
-                    self._system.extend(self._blocks(message, where, "system"))
+                    self._system.extend(self._blocks(self._made(message, "system"), where))
                 continue
             self._started = True
             if index == prefill:
                 self._open_answer(message, where)
                 continue
-            if not self._waiting and self._begins_turn(message):
+            made = self._made(message, "result" if message.role == "tool" else "said")
+            if not self._waiting and made.blocks and self._ends_turn(message):
                 self._finish()
                 self._mark(index)
             if message.role == "assistant":
-                self._answer(message, where)
+                self._answer(message, made, where)
             else:
-                said = message.role == "user"
-                blocks = self._blocks(message, where, "said" if said else "result")
-                self._join("user", blocks, _fields(message) if said else {})
+                fields = _fields(message) if message.role == "user" else {}
+                self._join("user", self._blocks(made, where), fields)
         self._flush()
         self._finish()
         return Written(
@@ -112,32 +112,30 @@ class ConversationWriter(Line):
             tuple(self._verbatim),
         )
 
-    def _begins_turn(self, message: Message) -> bool:
-        """Whether this message says something in another role than what came before it."""
+    def _ends_turn(self, message: Message) -> bool:
+        """Whether what came before this message was said in another role."""
         if self._open is None:
             return False
-        assistant = message.role == "assistant"
-        if self._open["role"] == ("assistant" if assistant else "user"):
-            return False
-        return bool(self._made(message, "result" if message.role == "tool" else "said").blocks)
+        return (self._open["role"] == "assistant") != (message.role == "assistant")
 
     def _made(self, message: Message, kind: Kind) -> Made:
+        """What the message becomes; written once as long as the message lives."""
         made = self._memo.get(message)
         if made is None or made.kind != kind:
             made = self._writer.make(message, kind)
             self._memo.put(message, made)
         return made
 
-    def _blocks(self, message: Message, where: str, kind: Kind) -> Sequence[Sealed]:
-        """The message's blocks; written once as long as the message lives."""
-        made = self._made(message, kind)
+    def _blocks(self, made: Made, where: str) -> Sequence[Sealed]:
+        """A message's blocks, with what is to be said about them."""
         if made.notes is not None:
             self.notes.include(made.notes, where)
-        self._verbatim.extend(made.blocks[at] for at in made.verbatim)
+        if made.verbatim:
+            self._verbatim.extend(made.blocks[at] for at in made.verbatim)
         return made.blocks
 
-    def _answer(self, message: Message, where: str) -> None:
-        blocks = self._blocks(message, where, "said")
+    def _answer(self, message: Message, made: Made, where: str) -> None:
+        blocks = self._blocks(made, where)
         if blocks:
             self._flush()
             apart = bool(message.content) and any(map(is_compaction, message.content))
@@ -164,7 +162,7 @@ class ConversationWriter(Line):
         if turn is None:
             return
         blocks: list[Sealed] = turn["content"]
-        if turn["role"] == "user":
+        if turn["role"] == "user" and len(blocks) > 1:
             blocks.sort(key=lambda block: block["type"] != "tool_result")
         while turn["role"] == "assistant" and blocks and blocks[-1]["type"] in _THINKING:
             blocks.pop()
@@ -177,6 +175,7 @@ class ConversationWriter(Line):
             self._marked.append(len(self._rows))
         if len(turn) > 2:
             self._with_fields.append(len(self._rows))
+        turn["content"] = FrozenList(blocks)
         self._rows.append(sealed(turn))
 
     def _instruct(self, message: Message, where: str) -> None:
@@ -185,7 +184,8 @@ class ConversationWriter(Line):
         inline = native.get("role") == "system"
         if self._profile is not None:
             inline = self._profile.inline_system
-        blocks = self._blocks(message, where, "inline_system" if inline else "system")
+        made = self._made(message, "inline_system" if inline else "system")
+        blocks = self._blocks(made, where)
         if not blocks:
             return
         if inline:
@@ -226,7 +226,8 @@ class ConversationWriter(Line):
         if self._profile is not None and self._profile.prefill:
             if opening.rstrip():
                 text = Text(text=opening.rstrip())
-                self._answer(message.replace(content=(text,), cache=None), where)
+                answer = message.replace(content=(text,), cache=None)
+                self._answer(answer, self._made(answer, "said"), where)
         elif opening.strip():
             note = Sealed({"type": "text", "text": prefill_enforcement(opening)})
             self._join("user", [note], {})

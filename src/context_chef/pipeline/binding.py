@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,8 @@ from context_chef.ir.message import Message
 from context_chef.ir.running import Messages, Starts
 from context_chef.ir.text import lent
 from context_chef.ir.tools import ToolDefinition
+
+_WORDS: Final = frozenset({Text, ToolCall})
 
 
 class SentPrefixes(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +150,7 @@ class ThinkingBinder:
         self._first_answer = None
         for index in range(len(self._steps) - 1, len(self._messages)):
             message = self._messages[index]
-            if any(map(_key, message.content)) and (gone := self._unbound(index, digest, sent)):
+            if _has_keys(message) and (gone := self._unbound(index, digest, sent)):
                 message = self._without_thinking(index, message, gone)
             if message.content or message is self._messages[index]:
                 self._kept.append(message)
@@ -270,6 +272,10 @@ class _Digest:
         """Go on behind the message. Answers its thinking, with what stands in front of each."""
         found: list[tuple[str, str]] = []
         self.turn_to(message)
+        if _is_words(message):
+            for block in message.content:
+                self.add_block(message, block)
+            return found
         for block in _on_the_wire(message):
             if key := _key(block):
                 found.append((key, self.value))
@@ -287,10 +293,19 @@ class _Digest:
     def add_block(self, message: Message, block: Block) -> None:
         """Go on behind a block of the message that was turned to."""
         told = msgspec.json.encode(_told(message, block))
-        if goes_with(block, self._before):
+        if self._before is not None and goes_with(block, self._before):
             told += b"+"  # one block on the wire, as long as both are in one message
         self.value = _hashed(self.value.encode() + told)
         self._before = block
+
+
+def _is_words(message: Message) -> bool:
+    """Whether that is words and calls, as nearly all messages are: sent in order, with no keys."""
+    return _WORDS.issuperset(map(type, message.content))
+
+
+def _has_keys(message: Message) -> bool:
+    return not _is_words(message) and any(map(_key, message.content))
 
 
 def _on_the_wire(message: Message) -> Sequence[Block]:
@@ -304,11 +319,11 @@ def _told(message: Message, block: Block) -> Any:
     bare = block
     if block.cache is not None or (block.native is not EMPTY and not block.native):
         bare = msgspec.structs.replace(block, cache=None, native=block.native or EMPTY)
-    replace = msgspec.structs.replace
-    if isinstance(bare, Text | Thinking) and not bare.text.isascii():
-        bare = replace(bare, text=lent(bare.text))
+    if isinstance(bare, (Text, Thinking)):
+        if not bare.text.isascii():
+            bare = msgspec.structs.replace(bare, text=lent(bare.text))
     elif isinstance(bare, ToolCall) and not bare.arguments.isascii():
-        bare = replace(bare, arguments=lent(bare.arguments))
+        bare = msgspec.structs.replace(bare, arguments=lent(bare.arguments))
     return (message.tool_call_id, message.is_error, bare)
 
 
