@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from context_chef import ContextChef, Message, Opaque
 from context_chef.errors import InputError
 from context_chef.ir.known_rows import KnownRows
 from context_chef.ir.rows import read_messages
@@ -92,3 +95,41 @@ def test_rows_that_cannot_be_compared_are_read_each_time() -> None:
 
     assert [m.text for m in known.read(given)] == ["one", "two"]
     assert [m.text for m in known.read(given)] == ["one", "two"]
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "rows": lambda flag: [{"role": "user", "content": "q", "native": {"openai": {"n": flag}}}],
+    "messages": lambda flag: [Message.user("q").replace(native={"openai": {"n": flag}})],
+    "an iterator": lambda flag: iter(FORMS["rows"](flag)),
+    "blocks": lambda flag: [
+        Message(role="user", content=(Opaque(provider="openai", value={"type": "x", "n": flag}),))
+    ],
+}
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize("said", ["set_history", "set_system_prompt"])
+@pytest.mark.parametrize(("was", "now"), [(1, True), (False, 0)])
+def test_a_flag_in_place_of_a_number_is_another_request(
+    form: str, said: str, was: Any, now: Any
+) -> None:
+    """Python calls `1` and `True` equal; a provider does not."""
+    chef = ContextChef()
+    getattr(chef, said)(FORMS[form](was))
+    chef.compile_sync("openai")
+    getattr(chef, said)(FORMS[form](now))
+
+    new = getattr(ContextChef(), said)(FORMS[form](now))
+    assert chef.compile_sync("openai").to_json() == new.compile_sync("openai").to_json()
+    assert f'"n":{json.dumps(now)}'.encode() in chef.compile_sync("openai").to_json()
+
+
+def test_what_a_store_hands_back_in_another_order_is_the_same_conversation() -> None:
+    def said(fields: dict[str, Any]) -> list[Any]:
+        return [{"role": "user", "content": "q", "native": {"openai": fields}}]
+
+    chef = ContextChef().set_history(said({"a": {"x": 1.0, "y": 2}, "b": "c"}))
+    before = chef.history
+    chef.set_history(said({"b": "c", "a": {"y": 2, "x": 1}}))
+
+    assert chef.history[0] is before[0]

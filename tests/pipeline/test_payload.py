@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -253,3 +254,18 @@ def test_a_doubtful_model_is_told_in_the_report(model: str, said: str, code: str
     notes = chef.compile_sync("openai").report.diagnostics
 
     assert [note.code for note in notes] == ([code] if code else [])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_copies_of_a_payload_are_payloads_of_their_own(target: str) -> None:
+    chef = busy_chef()
+    payload = chef.compile_sync(target)
+    sent = payload.to_json()
+
+    for other in (copy.deepcopy(payload), pickle.loads(pickle.dumps(payload))):
+        assert (other, other.meta, other.report) == (payload, payload.meta, payload.report)
+        assert other.to_json() == sent
+        next(value for value in other.values() if isinstance(value, list)).clear()
+        assert other.to_json() != sent
+    assert payload.to_json() == chef.compile_sync(target).to_json() == sent
+    assert copy.copy(payload).explain().to_dict() == payload.explain().to_dict()

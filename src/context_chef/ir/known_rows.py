@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from context_chef.ir.alike import is_of_words, same_json
 from context_chef.ir.message import Message
 from context_chef.ir.rows import read_message, read_messages
 from context_chef.ir.running import Messages, equal_start
@@ -87,8 +88,10 @@ class KnownRows:
                 plain = False
 
             row = given[index]
-            copied = row if isinstance(row, Message) else _NEVER
-            if type(row) is dict:
+            copied = _NEVER
+            if isinstance(row, Message):
+                copied, plain = row, is_of_words(row)
+            elif type(row) is dict:
                 copied = _copied(cast(Any, row), odd)
             self._rows.append(copied)
             if not plain:
@@ -121,4 +124,6 @@ def _is_exactly(known: Any, given: Any) -> bool:
     if type(known) is list:
         first, second = cast("list[Any]", known), cast("list[Any]", given)
         return len(first) == len(second) and all(map(_is_exactly, first, second))
+    if type(known) is Message:
+        return same_json(known, given)
     return known is given or (known == given and repr(known) == repr(given))

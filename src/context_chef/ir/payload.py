@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import msgspec
+from typing_extensions import override
 
 from context_chef.errors import SettingsError
 from context_chef.given import check_callable, check_instance, check_mapping
@@ -40,7 +41,8 @@ class CompileMeta(msgspec.Struct, frozen=True, kw_only=True):
 class Payload(dict[str, Any]):
     """What the official SDK call takes, and nothing else: `client.messages.create(**payload)`.
 
-    The dict is yours: changing it changes nothing inside the chef.
+    The dict is yours: changing it changes nothing inside the chef. Copies are payloads too, and a
+    pickled one is the whole of it but for `explain()`, which needs the chef.
     """
 
     __slots__ = ("_body", "_explain", "_report", "meta")
@@ -80,7 +82,8 @@ class Payload(dict[str, Any]):
         """
         if self._explain is None:
             raise SettingsError(
-                "This payload was not made by a compile; use `explain_body(payload.body, target)`."
+                "This payload was not made by a compile in this process; use "
+                "`explain_body(payload.body, target)`."
             )
         return self._explain(self)
 
@@ -89,6 +92,41 @@ class Payload(dict[str, Any]):
         """The HTTP body as plain data: what the SDK makes of the arguments, as they are now."""
         return dict(self._body(self))
 
+    def __copy__(self) -> Payload:
+        return self._with(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Payload:
+        from copy import deepcopy
+
+        return self._with({key: deepcopy(value, memo) for key, value in self.items()})
+
+    def _with(self, arguments: Mapping[str, Any]) -> Payload:
+        return Payload(
+            arguments,
+            meta=self.meta,
+            body=self._body,
+            report=lambda: self.report,
+            explain=self._explain,
+        )
+
+    @override
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_unpickled, (dict(self), self.meta, self._body, self.report))
+
+    @override
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
+        return self.__reduce__()
+
     def to_json(self) -> bytes:
         """The HTTP body's bytes (UTF-8, compact). Equal inputs give equal bytes."""
         return json_of(self._body(self))
+
+
+def _unpickled(
+    arguments: dict[str, Any],
+    meta: CompileMeta,
+    body: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    report: Report,
+) -> Payload:
+    """A payload that comes from elsewhere: the chef that could explain it is not here."""
+    return Payload(arguments, meta=meta, body=body, report=lambda: report)

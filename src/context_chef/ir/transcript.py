@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from context_chef.ir.alike import alike_start
 from context_chef.ir.message import Message
-from context_chef.ir.running import equal_start
 
 
 class Fold(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,5 +206,5 @@ def _holds(fold: Fold, request: Message) -> bool:
 
 
 def _common(one: Sequence[Message], other: Sequence[Message]) -> int:
-    """How many leading messages are equal."""
-    return equal_start(tuple(one), tuple(other))
+    """How many leading messages say the same."""
+    return alike_start(tuple(one), tuple(other))

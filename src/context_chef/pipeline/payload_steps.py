@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -177,11 +178,10 @@ def _payload(turn: CompileTurn, arguments: Mapping[str, Any]) -> Payload:
         tool_names=turn.tool_names,
         compacting=turn.compacting,
     )
-    target = turn.target_name
     return Payload(
         arguments,
         meta=meta,
-        body=lambda arguments: http_body(target, arguments),
+        body=partial(http_body, turn.target_name),
         report=reporting.report_of(turn),
         explain=lambda payload: _explained(turn, payload),
     )

@@ -11,6 +11,7 @@ import msgspec
 
 from context_chef.adaptation.own_calls import OwnCalls
 from context_chef.events import FoldDropped
+from context_chef.ir.alike import same_json
 from context_chef.ir.known_rows import KnownRows
 from context_chef.ir.message import MessageLike
 from context_chef.ir.payload import Payload
@@ -49,10 +50,10 @@ class Session:
     # Setters
 
     def change(self, **changes: Any) -> None:
-        """Replace these fields. What is equal to what was there is no change."""
+        """Replace these fields. What says the same as what was there is no change."""
         with self.changing:
             state = self.state
-            if all(getattr(state, name) == value for name, value in changes.items()):
+            if all(same_json(getattr(state, name), value) for name, value in changes.items()):
                 return
             self.state = msgspec.structs.replace(state, last_request=None, **changes)
             self.revision += 1
