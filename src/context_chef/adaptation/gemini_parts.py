@@ -22,7 +22,7 @@ from context_chef.ir.blocks import (
     ToolCall,
 )
 from context_chef.ir.canonical import compact_json
-from context_chef.ir.frozen import thaw
+from context_chef.ir.frozen import EMPTY, thaw
 from context_chef.ir.handed_out import Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.prompts.adaptation import (
@@ -73,6 +73,8 @@ class PartWriter:
         """What the message becomes: as `system`, `said`, or `result` of a call (name and id)."""
         self._notes = Notes("gemini")
         self._calls = []
+        if (plain := self._plain(message, way)) is not None:
+            return plain
         if way[0] == "system":
             parts = self._system(message, "")
         elif way[0] == "said":
@@ -84,6 +86,40 @@ class PartWriter:
         return Made(
             way=way, parts=tuple(map(sealed, parts)), notes=self._notes or None, calls=calls
         )
+
+    def _plain(self, message: Message, way: tuple[str | None, ...]) -> Made | None:
+        """The same as all the rest here makes of words, calls and results with nothing beside them.
+
+        None for any other message; nearly all are such.
+        """
+        content = message.content
+        said = way[0] == "said"
+        if way[0] == "system" or message.native is not EMPTY or message.is_error:
+            return None
+        for block in content:
+            if block.native is not EMPTY or not (
+                (type(block) is Text and block.text and block.source is None)
+                or (said and type(block) is ToolCall and message.role == "assistant")
+            ):
+                return None
+        if not said:
+            words = "\n".join([cast(Text, block).text for block in content])
+            named = {"id": way[2], "name": way[1] or ""} if way[2] else {"name": way[1] or ""}
+            part = {"functionResponse": {**named, "response": _response(words, failed=False)}}
+            return Made(way=way, parts=(sealed(part),), notes=None)
+        parts: list[Sealed] = []
+        calls: list[tuple[ToolCall, int]] = []
+        for at, block in enumerate(content):
+            if type(block) is ToolCall:
+                calls.append((block, at))
+                parts.append(sealed(self._call(block, f".content[{at}]")))
+                continue
+            text = cast(Text, block)
+            part = {"text": text.text}
+            if text.signature is not None:
+                part["thoughtSignature"] = text.signature
+            parts.append(Sealed(part))
+        return Made(way=way, parts=tuple(parts), notes=self._notes or None, calls=tuple(calls))
 
     def _system(self, message: Message, where: str) -> list[Part]:
         """Text parts, and what only Gemini has."""
@@ -287,7 +323,7 @@ def _response(text: str, *, failed: bool) -> dict[str, Any]:
     """The object that a response has to be."""
     value: Any = text
     try:
-        parsed = parse_json(text)
+        parsed = parse_json(text) if text.lstrip()[:1] == "{" else None
     except ValueError:
         parsed = None
     if isinstance(parsed, dict):

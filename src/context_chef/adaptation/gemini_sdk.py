@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from context_chef.adaptation.conversation import plain
 from context_chef.adaptation.gemini_names import TOP_LEVEL, snake
+from context_chef.adaptation.thinking_binding import SKIP_SIGNATURE
 from context_chef.adaptation.wire_rules.json_access import as_list, as_map
 from context_chef.ir.frozen import thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, rows_of, sealed
 
+_SKIP_SIGNATURE: Final = base64.urlsafe_b64decode(SKIP_SIGNATURE)
 _NAMED: Final = frozenset(
     {"contents", "systemInstruction", "tools", "generationConfig", "model", *TOP_LEVEL}
 )
@@ -52,9 +54,10 @@ def sdk_arguments(body: Mapping[str, Any], contents: HandedOut | None = None) ->
 
 def sdk_row(row: Sealed) -> Sealed | None:
     """A finished content in the SDK's form; None where that is the same."""
-    if not any(_has_bytes(part) for part in row["parts"]):
+    parts: Sequence[Mapping[str, Any]] = row["parts"]
+    if not any(map(_has_bytes, parts)):
         return None
-    own = sealed({**row, "parts": [_part(part) for part in row["parts"]]})
+    own = sealed({**row, "parts": [_part(part) if _has_bytes(part) else part for part in parts]})
     own.http_of = _http_row
     return own
 
@@ -64,9 +67,10 @@ def _http_row(row: Sealed) -> Sealed:
 
 
 def _has_bytes(part: Mapping[str, Any]) -> bool:
+    if "thoughtSignature" in part or "inlineData" in part:
+        return True
     response: Any = part.get("functionResponse")
-    inner = isinstance(response, dict) and "parts" in response
-    return inner or "thoughtSignature" in part or "inlineData" in part
+    return isinstance(response, dict) and "parts" in response
 
 
 def _content(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,6 +93,8 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 
 def _bytes(text: str) -> bytes | str:
     """The bytes that base64 text of either alphabet means."""
+    if text == SKIP_SIGNATURE:
+        return _SKIP_SIGNATURE  # on nearly every call that another model made
     plain = text.replace("-", "+").replace("_", "/")
     try:
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)

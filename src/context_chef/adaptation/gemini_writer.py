@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from typing_extensions import override
 
-from context_chef.adaptation.gemini_parts import Made, Part, PartWriter
+from context_chef.adaptation.gemini_parts import Made, PartWriter
 from context_chef.adaptation.gemini_sdk import sdk_row
 from context_chef.adaptation.line import Entries, Line
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.prefill import prefill_index
-from context_chef.ir.frozen import thaw
+from context_chef.ir.frozen import FrozenList, thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
@@ -58,7 +58,7 @@ class _Content:
     """A turn that may still grow."""
 
     role: str
-    parts: list[Part] = field(default_factory=list[Part])
+    parts: list[Sealed] = field(default_factory=list[Sealed])
     answers: dict[int, int] = field(default_factory=dict[int, int])
     """By place of the part: which of the calls before it that part answers."""
     foreign: set[int] = field(default_factory=set[int])
@@ -75,7 +75,7 @@ class ContentWriter(Line):
         self._writer = parts
         self._memo = memo
         self._profile = profile
-        self._system: list[Part] = []
+        self._system: list[Sealed] = []
         self._system_fields: dict[str, Any] = {}
         self._rows: list[Sealed] = []
         self._for_sdk: list[Sealed] = []
@@ -203,7 +203,7 @@ class ContentWriter(Line):
                 return index
         return None
 
-    def _join(self, role: str, parts: Sequence[Part]) -> _Content | None:
+    def _join(self, role: str, parts: Sequence[Sealed]) -> _Content | None:
         if not parts:
             return None
         last = self._open
@@ -263,7 +263,7 @@ class ContentWriter(Line):
         else:
             self._unsigned.append(_Unsigned(len(self._rows), first, where))
 
-    def _stand_in(self, part: Part, where: str) -> Sealed:
+    def _stand_in(self, part: Sealed, where: str) -> Sealed:
         said = "a call of another model carries the documented stand-in"
         self.notes.repair("thought-signature", where, said)
         return sealed({**part, "thoughtSignature": SKIP_SIGNATURE})
@@ -273,7 +273,7 @@ class ContentWriter(Line):
         rows = HandedOut(self._rows)
         for_sdk = HandedOut(self._for_sdk) if self._differ or self._unsigned else rows
         for row, at, where in self._unsigned:
-            parts: list[Part] = list(self._rows[row]["parts"])
+            parts: list[Sealed] = list(self._rows[row]["parts"])
             parts[at] = self._stand_in(parts[at], where)
             signed = rows[row] = _row("model", parts)
             for_sdk[row] = signed.sdk or signed
@@ -290,7 +290,7 @@ class ContentWriter(Line):
         return [_row("user", [*answers, *others])]
 
 
-def _in_call_order(content: _Content) -> list[Part]:
+def _in_call_order(content: _Content) -> list[Sealed]:
     """The responses as they came, unless two of one name would be taken for each other."""
     places = content.answers
     last: dict[str, int] = {}
@@ -302,7 +302,7 @@ def _in_call_order(content: _Content) -> list[Part]:
     return [content.parts[place] for place in places]
 
 
-def _row(role: str, parts: list[Part]) -> Sealed:
-    row = sealed({"role": role, "parts": parts})
+def _row(role: str, parts: list[Sealed]) -> Sealed:
+    row = Sealed({"role": role, "parts": FrozenList(parts)})
     row.sdk = sdk_row(row)
     return row

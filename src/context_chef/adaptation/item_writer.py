@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from typing_extensions import override
 
@@ -238,6 +238,15 @@ class _MessageWriter:
         """What the message becomes. `call` is the one that a tool's message answers."""
         self.notes = Notes(WIRE)
         self._items = []
+        if self._is_plain(message, call):
+            self._plain(message)
+            return Made(
+                items=self._items,
+                instruction=None,
+                calls=message.tool_calls,
+                answers=call,
+                notes=self.notes or None,
+            )
         note_foreign(self.notes, message.native, WIRE, "")
         instruction: str | None = None
         match message.role:
@@ -257,6 +266,51 @@ class _MessageWriter:
             answers=call,
             notes=self.notes or None,
         )
+
+    def _is_plain(self, message: Message, call: ToolCall | None) -> bool:
+        """Whether that is words, calls or a result and nothing beside them, as nearly all are."""
+        content, role = message.content, message.role
+        if (
+            self._as_parts
+            or role == "system"
+            or not content
+            or message.native is not EMPTY
+            or message.cache is not None
+            or message.is_error
+            or (call is not None and call.native is not EMPTY)
+            or (role != "assistant" and len(content) > 1)
+        ):
+            return False
+        for block in content:
+            if block.native is not EMPTY or block.cache is not None:
+                return False
+            if type(block) is not Text and (type(block) is not ToolCall or role != "assistant"):
+                return False
+        return True
+
+    def _plain(self, message: Message) -> None:
+        """The same as all the rest here makes of such a message, with fewer questions."""
+        if message.role == "assistant":
+            open_text: Item | None = None
+            for at, block in enumerate(message.content):
+                if type(block) is ToolCall:
+                    open_text = None
+                    self._items.append(self._call(block, EMPTY, f".content[{at}]"))
+                    continue
+                if open_text is None:
+                    open_text = self._text_item(EMPTY)
+                open_text.pieces.append(Piece(text=cast(Text, block).text))
+            return
+        said = cast(Text, message.content[0])
+        pieces = [Piece(text=said.text, generated=said.source is not None)]
+        if message.role == "tool":
+            row = {"type": "function_call_output", "call_id": message.tool_call_id or ""}
+            row["output"] = ""
+            item = Item(row, pieces=pieces, spelled="text", key="output", marks=self._marks)
+        else:
+            row = {"type": "message", "role": "user", "content": ""}
+            item = Item(row, pieces=pieces, spelled="", marks=self._marks)
+        self._items.append(item)
 
     def _message(self, message: Message) -> None:
         native: Mapping[str, Any] = message.native.get(WIRE, EMPTY)

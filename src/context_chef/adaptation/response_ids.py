@@ -144,6 +144,12 @@ class ItemMender:
 
     def take(self, item: Item) -> None:
         """The next item of the conversation."""
+        if item.after is None and not self._waiting and item.id is None:
+            # It depends on nothing, as nearly all do.
+            self._taken += 1
+            self._known += 1
+            self.items.append(item)
+            return
         where = f"input[{self._taken}]"
         self._taken += 1
         checked = self._with_own_id(item, where) if self._strict and item.id is not None else item
