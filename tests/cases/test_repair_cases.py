@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from context_chef import ContextChef, InMemoryBackend
 from context_chef.adaptation.read_anthropic import from_anthropic
 from context_chef.adaptation.read_gemini import from_gemini
 from context_chef.adaptation.read_openai import from_openai
@@ -165,7 +166,8 @@ def test_br_010_an_image_in_a_result_adds_no_part_to_the_round() -> None:
     answer = body["contents"][2]["parts"]
     names = [part["functionResponse"]["name"] for part in answer]
     assert names == ["shot", "ls", "pwd"]
-    assert "image" in json.dumps(body)
+    [image] = case("BR-010", file=PNG)["input"]["history"][2]["content"][0]["content"][1:]
+    assert json.dumps(answer).count(image["source"]["data"]) == 1  # inside the response of its call
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -330,7 +332,7 @@ def test_br_108_a_reused_id_is_unique_in_the_payload(target: Provider) -> None:
 
 
 def test_br_110_foreign_ids_become_legal_and_stay_apart() -> None:
-    ids: list[str] = case("BR-110")["input"]["ids"]
+    ids: list[str] = [*case("BR-110")["input"]["ids"], "toolu_01-valid"]
     calls = [
         {"id": identifier, "type": "function", "function": {"name": "f", "arguments": "{}"}}
         for identifier in ids
@@ -344,7 +346,10 @@ def test_br_110_foreign_ids_become_legal_and_stay_apart() -> None:
     fresh = [identifier for identifier, _, _ in made]
     assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", identifier) for identifier in fresh)
     assert len(set(fresh)) == len(ids)
+    assert fresh[-1] == ids[-1]
     assert answered == list(zip(fresh, ids, strict=True))
+    # What they become hangs on nothing of this process.
+    assert fresh[0] == "Run_7_63077d30dd"
 
 
 @pytest.mark.parametrize("target", ["anthropic", "openai", "openai-responses"])
@@ -365,6 +370,18 @@ def test_br_097_empty_arguments_are_an_empty_object(target: Provider) -> None:
     calls, _ = calls_and_results(target, sent(history_of("BR-097"), target))
 
     assert [arguments for _, _, arguments in calls] == [{}, {}, {}]
+
+
+@pytest.mark.parametrize("arguments", ["", "  "])
+@pytest.mark.parametrize("name", ["context", "create_memory", "modify_memory"])
+def test_br_097_our_own_tools_answer_to_empty_arguments(name: str, arguments: str) -> None:
+    chef = ContextChef(memory={}, store=InMemoryBackend())
+    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+    answer = chef.handle_tool_sync(call)
+
+    assert answer.startswith("Error: `")
+    assert "is missing" in answer
 
 
 @pytest.mark.parametrize("target", TARGETS)

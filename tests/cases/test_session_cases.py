@@ -108,13 +108,23 @@ async def test_br_031_a_summariser_is_told_of_an_image_and_not_given_its_bytes()
     assert "iVBOR" not in said
 
 
-def test_br_039_tools_have_one_order_whatever_the_hash_seed() -> None:
+@pytest.mark.parametrize(
+    "register",
+    [
+        "register_tools({ToolDefinition(name=name) for name in names})",
+        "register_namespaces([{'name': 'all', 'tools': {ToolDefinition(name=n) for n in names}}])",
+        "register_namespaces(frozenset(ToolGroup(name=n, tools=(look,)) for n in names))",
+        "register_toolkits(frozenset(ToolGroup(name=n, tools=(look,)) for n in names))",
+    ],
+)
+def test_br_039_tools_have_one_order_whatever_the_hash_seed(register: str) -> None:
     """A set has no order of its own, so registering one gives it one: that of the names."""
     program = (
-        "from context_chef import ContextChef\n"
-        "names = {'zeta', 'alpha', 'mid'}\n"
+        "from context_chef import ContextChef, ToolDefinition, ToolGroup\n"
+        f"names = {case('BR-039')['input']['tools']}\n"
+        "look = ToolDefinition(name='look')\n"
         "chef = ContextChef().append({'role': 'user', 'content': 'q'})\n"
-        "chef.register_tools([{'name': name} for name in sorted(names)])\n"
+        f"chef.{register}\n"
         "print({chef.compile_sync().to_json() for _ in range(20)})"
     )
     printed = {

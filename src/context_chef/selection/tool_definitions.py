@@ -43,7 +43,8 @@ def read_definitions(values: Any, *, path: str, reader: ToolReader | None = None
     Refused: a tool without a name, a name twice, parameters that describe something else than an
     object, values no JSON text can hold. Mended, with a Repair: parameters that are the bare
     properties are wrapped in an object schema, a missing or foreign word for the type `object` is
-    replaced; tags that are blank are dropped.
+    replaced; tags that are blank are dropped. The tools of a set come in the order of their names,
+    since its own would be another in every process.
     """
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ToolError(f"`{path}` is a list of tools, not {shown(cast(object, values))}.")
@@ -57,8 +58,15 @@ def read_definitions(values: Any, *, path: str, reader: ToolReader | None = None
         except InputError as error:
             raise ToolError(f"A tool cannot be read: {error}") from error
         tools += [_judged(tool, where, repairs) for tool in found]
+    if is_unordered(values):
+        tools.sort(key=lambda tool: tool.name)
     _refuse_duplicates(tools, path)
     return ReadTools(tuple(tools), tuple(repairs))
+
+
+def is_unordered(values: object) -> bool:
+    """Whether that is a set, whose order depends on the hash seed of the process."""
+    return isinstance(values, (set, frozenset))
 
 
 def _read_entry(entry: Any, path: str) -> Sequence[ToolDefinition]:

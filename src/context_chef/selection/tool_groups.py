@@ -23,6 +23,7 @@ from context_chef.prompts.tools import (
 from context_chef.selection.tool_definitions import (
     ToolLike,
     ToolReader,
+    is_unordered,
     plain_definition,
     read_definitions,
 )
@@ -60,7 +61,8 @@ class ReadGroups(NamedTuple):
 
 
 def read_groups(values: Any, *, path: str, reader: ToolReader | None = None) -> ReadGroups:
-    """The groups of a list, judged like tools. Raises ToolError naming the group and the tool."""
+    """The groups of a list, judged like tools. Those of a set come in the order of their names.
+    Raises ToolError naming the group and the tool."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ToolError(f"`{path}` is a list of groups, not {shown(cast(object, values))}.")
     groups: list[ToolGroup] = []
@@ -71,6 +73,8 @@ def read_groups(values: Any, *, path: str, reader: ToolReader | None = None) -> 
         read = read_definitions(tools, path=f"{where}.tools", reader=reader)
         repairs += read.repairs
         groups.append(ToolGroup(name=name, description=description, tools=read.tools))
+    if is_unordered(values):
+        groups.sort(key=lambda group: group.name)
     return ReadGroups(tuple(groups), tuple(repairs))
 
 
