@@ -13,6 +13,7 @@ from context_chef.adaptation.conversation import Conversation, check_written
 from context_chef.adaptation.line import Lines
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.offered_tools import offered_tools
 from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.tools import convert_tools
 from context_chef.adaptation.wire_naming import way_of_naming
@@ -44,15 +45,22 @@ class AnthropicAdapter:
         self._thinking_as_text = preserve_thinking_as_text
         self._memos: Memos[Made] = Memos()
         self._lines: Lines[ConversationWriter] = Lines()
+        self._refers = False
+        """Messages refer to tools, so that what is written depends on those that are offered."""
+        self._defines = False
+        """Messages define tools."""
 
     def adapt(self, request: AdaptRequest) -> Adapted:
         """`system`, `messages` and `tools` of the request; keys that would be empty are absent."""
         tools = request.converted
+        # Whoever writes a conversation down alone may have its tools elsewhere.
+        more = self._defines or tools is None
         if tools is None:
             tools = convert_tools(request.tools, target="anthropic", profile=request.profile)
         converted, profile = tools, request.profile
         as_text = self._thinking_as_text or request.preserve_thinking_as_text
-        naming = (as_text, way_of_naming(tools))
+        offered = offered_tools(tools.wire, tools.names, more=more)
+        naming = (as_text, way_of_naming(tools), offered if self._refers else None)
 
         def writer() -> ConversationWriter:
             blocks = BlockWriter(converted, thinking_as_text=as_text)
@@ -60,7 +68,10 @@ class AnthropicAdapter:
 
         way = (naming, profile)
         line = self._lines.take(way, writer)
+        line.offer(offered)
         written = line.write(request.messages, request.starts)
+        self._refers = self._refers or line.refers
+        self._defines = self._defines or line.defines
         repairs, diagnostics = tuple(line.notes.repairs), tuple(line.notes.diagnostics)
         self._lines.put(way, line)
         body: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from context_chef.adaptation.media import (
     normal_media,
 )
 from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.offered_tools import REFERRING, OfferedTools, defines_tools
 from context_chef.adaptation.tools import ConvertedTools, is_legal_name, wire_name
 from context_chef.ir.blocks import (
     Block,
@@ -28,7 +29,7 @@ from context_chef.ir.canonical import compact_json
 from context_chef.ir.frozen import EMPTY, thaw
 from context_chef.ir.handed_out import Sealed, sealed
 from context_chef.ir.message import Message
-from context_chef.prompts.adaptation import EMPTY_FAILURE, media_omitted, thinking_as_text
+from context_chef.prompts.adaptation import EMPTY_FAILURE, FAILED, media_omitted, thinking_as_text
 
 Wire = dict[str, Any]
 
@@ -73,6 +74,12 @@ class BlockWriter:
         }
         self._thinking_as_text = thinking_as_text
         self._as_it_came: set[int] = set()
+        self.offered: OfferedTools | None = None
+        """What references may name; None leaves them as they are."""
+        self.refers = False
+        """A reference to a tool was met: what is written depends on the tools that are offered."""
+        self.defines = False
+        """A tool was defined inside the conversation: not all that exist are in the list."""
 
     def make(self, message: Message, kind: Kind) -> Made:
         """What the message becomes."""
@@ -145,7 +152,7 @@ class BlockWriter:
                 case Media():
                     self._note_media(out, block, place, "a system prompt holds only text")
                 case Opaque(provider="anthropic") if inline:
-                    out.append(self._verbatim(block))
+                    self._verbatim(out, block, place)
                 case _:
                     self._drop(block, place)
             before = block
@@ -175,7 +182,7 @@ class BlockWriter:
                 case ToolCall() if assistant:
                     out.append(self._call(block, place))
                 case Opaque(provider="anthropic"):
-                    out.append(self._verbatim(block))
+                    self._verbatim(out, block, place)
                 case _:
                     self._drop(block, place)
             before = block
@@ -192,7 +199,7 @@ class BlockWriter:
                 case Media():
                     self._media(inner, block, place)
                 case Opaque(provider="anthropic"):
-                    inner.append(self._verbatim(block))
+                    self._verbatim(inner, block, place)
                 case Opaque():
                     # Whatever it is, the model asked for it: it is better read than missing.
                     inner.append({"type": "text", "text": compact_json(thaw(block.value))})
@@ -204,23 +211,41 @@ class BlockWriter:
                 case _:
                     self._drop(block, place)
             before = block
-        if not inner and message.is_error:
-            inner.append({"type": "text", "text": EMPTY_FAILURE})
+        failed = message.is_error
+        if failed and all(_is_blank(wire) for wire in inner):
+            inner = [{"type": "text", "text": EMPTY_FAILURE}]
+        elif failed and any(wire["type"] != "text" for wire in inner):
+            # A result that is marked as failed holds only text: this one says so in words.
+            inner.insert(0, {"type": "text", "text": FAILED})
+            failed = False
+            self._notes.repair("error-result", where, "what failed holds more than text")
         plain = len(inner) == 1 and inner[0].keys() == {"type", "text"}
         result: Wire = {
             "type": "tool_result",
             "tool_use_id": message.tool_call_id or "",
             "content": inner[0]["text"] if plain else inner or "",
         }
-        if message.is_error:
+        if failed:
             result["is_error"] = True
         result.update(thaw(message.native.get("anthropic") or {}))
         return self._marked([result], message, where)
 
-    def _verbatim(self, block: Opaque) -> Wire:
-        wire: Wire = _mark(thaw(block.value), block)
+    def _verbatim(self, out: list[Wire], block: Opaque, where: str) -> None:
+        wire: Wire = thaw(block.value)
+        if block.kind in REFERRING:
+            self.refers = True
+            self.defines = self.defines or defines_tools(wire)
+            offered = None if self.defines else self.offered
+            gone = offered.without_unknown(wire) if offered is not None else []
+            for name in gone:
+                said = f"a reference to {name!r} was left out: there is no such tool"
+                self._notes.repair("tool-reference-unknown", where, said)
+            if gone and block.kind != "tool_search_tool_result":
+                if block.cache is not None:
+                    mark_last(out, block.cache, where, self._notes)
+                return
+        out.append(_mark(wire, block))
         self._as_it_came.add(id(wire))
-        return wire
 
     # Single blocks -------------------------------------------------------------------------
 
@@ -323,6 +348,10 @@ def _placed(message: Message, where: str) -> list[tuple[str, Block]]:
 
 def _compaction_placed_first(placed: list[tuple[str, Block]]) -> Iterable[tuple[str, Block]]:
     return sorted(placed, key=lambda item: not is_compaction(item[1]))
+
+
+def _is_blank(wire: Wire) -> bool:
+    return wire["type"] == "text" and not wire["text"].strip()
 
 
 def _with_native(wire: Wire, block: Block) -> Wire:

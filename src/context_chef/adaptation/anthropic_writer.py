@@ -11,6 +11,7 @@ from context_chef.adaptation.anthropic_blocks import BlockWriter, Kind, Made, Wi
 from context_chef.adaptation.anthropic_body import is_compaction
 from context_chef.adaptation.line import Line
 from context_chef.adaptation.model_profile import ModelProfile
+from context_chef.adaptation.offered_tools import OfferedTools
 from context_chef.adaptation.prefill import prefill_index
 from context_chef.ir.blocks import Text
 from context_chef.ir.frozen import FrozenList, thaw
@@ -76,6 +77,20 @@ class ConversationWriter(Line):
         self._open = None
         self._waiting = []
         self._started = state is not None
+
+    def offer(self, tools: OfferedTools) -> None:
+        """Say which tools the request offers."""
+        self._writer.offered = tools
+
+    @property
+    def refers(self) -> bool:
+        """Whether what was written refers to tools."""
+        return self._writer.refers
+
+    @property
+    def defines(self) -> bool:
+        """Whether tools were defined on the way."""
+        return self._writer.defines
 
     def write(self, messages: Sequence[Message], starts: Starts | None = None) -> Written:
         """The system prompt and the turns."""

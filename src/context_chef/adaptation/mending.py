@@ -30,6 +30,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Earlier turns are stored with the provider: not everything has to be here."""
     reasoning_as_text: bool
     """Reasoning of other providers is written as text."""
+    many_images: bool = False
+    """So many images are sent that each has to be smaller (Anthropic)."""
 
 
 class Ledger:
@@ -44,6 +46,10 @@ class Ledger:
         """Signatures of thinking that is bound to its place."""
         self.opened = False
         """Somebody has spoken."""
+        self.images = 0
+        """Images that are sent."""
+        self.large_images = 0
+        """Those among them that are too large where there are many."""
         self._made: dict[str, int] = {}
         self._log: list[tuple[Callable[..., object], Any]] = []
         """How to take back what was entered: a function and what it is given."""
@@ -59,6 +65,15 @@ class Ledger:
         """From here on there is a conversation."""
         self.opened = True
         self._log.append((self._close, None))
+
+    def count_image(self, *, large: bool) -> None:
+        """One more image is sent."""
+        self._log.append((self._count_again, (self.images, self.large_images)))
+        self.images += 1
+        self.large_images += large
+
+    def _count_again(self, before: tuple[int, int]) -> None:
+        self.images, self.large_images = before
 
     def log(self, undo: Callable[[Any], object], given: object) -> None:
         """Note how to take back what was just done."""
@@ -115,6 +130,7 @@ class Mending:
         self.names = facts.names
         self.stateful = facts.stateful
         self.reasoning_as_text = facts.reasoning_as_text
+        self.many_images = facts.many_images
         self.ledger = ledger
         self.first = first
         """This stretch begins the list."""
@@ -141,6 +157,11 @@ class Mending:
     def tidy(self, rule: str, at: int, message: str) -> None:
         """Report a change that no rule of the provider's asks for."""
         self.repairs.append(Repair(rule=rule, where=f"messages[{at}]", message=message))
+
+    def count_image(self, kind: str, *, large: bool) -> None:
+        """An image is sent as it is."""
+        if kind == "image" and self.target == "anthropic":
+            self.ledger.count_image(large=large)
 
     @property
     def merges_neighbours(self) -> bool:

@@ -24,6 +24,8 @@ _ID_NEEDED: Final = frozenset(
     {"computer_call", "local_shell_call", "local_shell_call_output", "program", "program_output"}
 )
 """Items with an answer, or that are one: the id cannot go, and neither can the item."""
+MOST_ID: Final = 64
+"""Characters of an item's id."""
 _NOT_FROM_THE_MODEL: Final = frozenset(
     {"compaction_trigger", "additional_tools", "mcp_approval_response", "item_reference"}
 )
@@ -221,11 +223,22 @@ class ItemMender:
                 return None
             return self.strip(item, "item-id-duplicate", where, "another item has it")
         self._seen.put(identifier, True)
+        if len(identifier) > MOST_ID:
+            return self._with_short_id(item, where)
         prefix = _PREFIXES.get(item.kind)
         if prefix is not None and not identifier.startswith(prefix):
             why = f"it does not begin with {prefix!r}"
             return self.strip(item, "item-id-prefix", where, why)
         return item
+
+    def _with_short_id(self, item: Item, where: str) -> Item | None:
+        """Gateways give ids that OpenAI does not take back."""
+        why = f"its id has {len(item.id or '')} characters"
+        sealed_up = bool(item.fields.get("encrypted_content"))
+        if item.kind in _ID_OF_THE_SERVER or (item.kind == "reasoning" and not sealed_up):
+            self._notes.repair("item-id-length", where, f"{item.kind} is left out: {why}")
+            return None
+        return self.strip(item, "item-id-length", where, why)
 
     def _with_follower(self, item: Item, follower: Item | None, where: str) -> Item | None:
         notes, store = self._notes, self._store
@@ -249,7 +262,8 @@ class ItemMender:
         if item.kind not in _ID_NEEDED:
             return without_id(item, self._notes, rule, where, why)
         number = 2
-        while (fresh := f"{item.id}_{number}") in self._seen:
+        stem = (item.id or "")[: MOST_ID - 8]
+        while (fresh := f"{stem}_{number}") in self._seen:
             number += 1
         self._seen.put(fresh, True)
         self._notes.repair(rule, where, f"the id {item.id!r} becomes {fresh!r}: {why}")

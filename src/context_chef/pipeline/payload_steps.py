@@ -61,7 +61,7 @@ async def adapt(turn: CompileTurn) -> None:
         turn.handled.append(("", _body_now(turn)))
         for handler in handlers:
             await settle(handler(context))
-            hold_to_json(context.payload, turn.target_name, handler)
+            turn.repairs += hold_to_json(context.payload, turn.target_name, handler)
             turn.handled.append((name_of(handler), _body_now(turn)))
         mended = await mend_what_handlers_left(turn)
     repaired = len(turn.repairs)
@@ -158,7 +158,7 @@ async def _adapt_custom(turn: CompileTurn) -> None:
     from context_chef.pipeline.foreign_hands import hold_to_json
 
     arguments = dict(cast(Mapping[str, Any], answer))
-    hold_to_json(arguments, turn.target_name, turn.adapter)
+    turn.repairs += hold_to_json(arguments, turn.target_name, turn.adapter)
     if turn.inputs.tools:
         arguments["tools"] = [msgspec.to_builtins(tool) for tool in turn.inputs.tools]
     turn.payload = _payload(turn, arguments)

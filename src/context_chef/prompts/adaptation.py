@@ -10,7 +10,8 @@ COMPACTION_HEADING: Final = (
 _THINKING: Final = "<thinking>\n{text}\n</thinking>"
 _SYSTEM_NOTE: Final = "<system_message>\n{text}\n</system_message>"
 EMPTY_FAILURE: Final = "The tool failed without saying why."
-_FAILED: Final = "The tool failed:\n{text}"
+FAILED: Final = "The tool failed:"
+_FAILED: Final = FAILED + "\n{text}"
 _MEDIA_OMITTED: Final = "[{what} was attached here and left out: {why}.]"
 _RESULT_MEDIA: Final = "Attached to the result of `{name}`:"
 

@@ -20,7 +20,8 @@ from context_chef.adaptation.wire_rules import (
 )
 
 NAMES = {
-    "anthropic": """shape messages-empty messages-limit empty-content empty-text whitespace-text
+    "anthropic": """shape json-text image-type image-size error-result
+        messages-empty messages-limit empty-content empty-text whitespace-text
         block-role system-role-model system-role-placement prefill-unsupported prefill-thinking
         prefill-whitespace document-role citations-role base64-data tool-result-missing
         tool-result-orphan tool-result-order tool-result-duplicate tool-use-id
@@ -30,18 +31,21 @@ NAMES = {
         thinking-budget thinking-first thinking-signature thinking-last effort preserved-thinking
         max-tokens sampling context-edits compaction-combined compaction-block beta-missing
         cache-breakpoints cache-ttl-order tool-search-model tool-refused tool-changes-model""",
-    "openai": """shape messages-empty tool-reply-missing tool-reply-orphan tool-reply-duplicate
+    "openai": """shape json-text
+        messages-empty tool-reply-missing tool-reply-orphan tool-reply-duplicate
         tool-call-id content-null empty-array tools-limit tool-calls-limit tool-name
         function-schema strict-schema tool-choice role-model name-field image-url file-part
         audio-model search-model
         reasoning-params reasoning-effort reasoning-tools json-mode format-name range
         dependent-option cache-options""",
-    "openai-responses": """shape input-empty call-unanswered output-orphan call-id item-id-prefix
+    "openai-responses": """shape json-text item-id-length
+        input-empty call-unanswered output-orphan call-id item-id-prefix
         item-id-duplicate reasoning-follower reasoning-dropped not-stored content-type
         content-source tool-name tools-limit function-schema strict-schema format-name json-mode
         tool-choice tool-search state-conflict range reasoning-params reasoning-model
         cache-options tool-search-model tool-changes-model""",
-    "gemini": """shape contents-empty role parts-empty part-data part-role call-turn response-turn
+    "gemini": """shape json-text
+        contents-empty role parts-empty part-data part-role call-turn response-turn
         response-count response-match response-alone model-tail thought-signature function-name
         function-duplicate schema schema-exclusive tool-config tool-combination cached-content
         response-format thinking range inline-data file-data""",

@@ -7,6 +7,7 @@ from context_chef.adaptation.wire_rules import (
     anthropic_calls,
     anthropic_deferred,
     anthropic_editing,
+    anthropic_media,
     anthropic_messages,
     anthropic_settings,
     anthropic_thinking,
@@ -16,6 +17,7 @@ from context_chef.adaptation.wire_rules.rule import WireRule
 
 ANTHROPIC_RULES: tuple[WireRule, ...] = (
     *anthropic_messages.BOOK.rules,
+    *anthropic_media.BOOK.rules,
     *anthropic_calls.BOOK.rules,
     *anthropic_tools.BOOK.rules,
     *anthropic_deferred.BOOK.rules,

@@ -13,6 +13,7 @@ from context_chef.adaptation.wire_rules.anthropic_view import (
     SERVER_CALLS,
     USER,
     At,
+    inside,
     messages_of,
     turns_of,
 )
@@ -121,6 +122,31 @@ def tool_result_duplicate(request: Request) -> Iterator[Finding]:
                 if called in seen:
                     yield Finding(at.path, f"the call {called!r} has a result already")
                 seen.add(called)
+
+
+@BOOK.rule(
+    "error-result",
+    "A result with `is_error` holds text and nothing else, and is not empty.",
+    gist='all content must be type "text" if `is_error` is true; content cannot be empty if '
+    "`is_error` is true",
+    source="vellum-ai/vellum-assistant#18387, caozhiyuan/copilot-api#196; jlevy/markform#153, "
+    "bytedance/trae-agent#231",
+    sureness="A",
+    repair="A result that holds more says in words that it failed; an empty one that it did not "
+    "say why.",
+    passing=working(result(content=[text("It broke.")], is_error=True)),
+    failing=working(result(content="", is_error=True)),
+)
+def error_result(request: Request) -> Iterator[Finding]:
+    for _, _, blocks in messages_of(request):
+        for at in blocks:
+            if at.kind != "tool_result" or at.block.get("is_error") is not True:
+                continue
+            if not at.block.get("content"):
+                yield Finding(at.path, "a failed result has to say something")
+            for inner in inside(at):
+                if inner.kind != "text":
+                    yield Finding(inner.path, f"{inner.kind} in a failed result")
 
 
 @BOOK.rule(

@@ -19,7 +19,6 @@ from context_chef.adaptation.wire_rules.anthropic_view import (
     prefill_of,
     thinking_is_on,
 )
-from context_chef.adaptation.wire_rules.base64_media import image_type, is_base64
 from context_chef.adaptation.wire_rules.json_access import as_list, as_map, as_text
 from context_chef.adaptation.wire_rules.rule import (
     ANTHROPIC_VERSION,
@@ -51,14 +50,6 @@ def text(words: str, **more: Any) -> dict[str, Any]:
 
 
 THOUGHT: dict[str, Any] = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
-_PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
-    "rkJggg=="
-)
-
-
-def _image(data: str) -> dict[str, Any]:
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
 
 
 @BOOK.rule(
@@ -352,26 +343,3 @@ def citations_role(request: Request) -> Iterator[Finding]:
     for role, at in all_blocks(request):
         if role == USER and at.kind == "text" and as_list(at.block.get("citations")):
             yield Finding(f"{at.path}.citations", "a user's text carries no citations")
-
-
-@BOOK.rule(
-    "base64-data",
-    "Base64 sources hold plain base64, without `data:`; an image is PNG, JPEG, GIF or WebP.",
-    gist="Could not process image",
-    source="docs",
-    sureness="A",
-    repair="Data URIs are taken apart; what is no such image becomes a visible note.",
-    passing=asking(said("user", _image(_PNG))),
-    failing=asking(said("user", _image("data:image/png;base64," + _PNG))),
-)
-def base64_data(request: Request) -> Iterator[Finding]:
-    for _, at in all_blocks(request):
-        source = as_map(at.block.get("source"))
-        if source.get("type") != "base64":
-            continue
-        data = as_text(source.get("data"))
-        path = f"{at.path}.source.data"
-        if not is_base64(data):
-            yield Finding(path, "this is no plain base64")
-        elif at.kind == "image" and image_type(data) is None:
-            yield Finding(path, "the data is no PNG, JPEG, GIF or WebP image")

@@ -11,6 +11,7 @@ from context_chef.adaptation.wire_rules.anthropic import ANTHROPIC_RULES
 from context_chef.adaptation.wire_rules.gemini import GEMINI_RULES
 from context_chef.adaptation.wire_rules.gemini_view import rest_body
 from context_chef.adaptation.wire_rules.json_access import as_list, as_map, as_text
+from context_chef.adaptation.wire_rules.json_text import JSON_RULES
 from context_chef.adaptation.wire_rules.openai_chat import OPENAI_CHAT_RULES
 from context_chef.adaptation.wire_rules.openai_responses import OPENAI_RESPONSES_RULES
 from context_chef.adaptation.wire_rules.plain import TooDeep, plain
@@ -30,20 +31,22 @@ from context_chef.errors import SettingsError, nearest, shown
 from context_chef.ir.handed_out import HandedOut, Sealed
 
 RULES: Mapping[Target, tuple[WireRule, ...]] = {
-    "openai": (SHAPE_RULES["openai"], *OPENAI_CHAT_RULES),
+    "openai": (SHAPE_RULES["openai"], JSON_RULES["openai"], *OPENAI_CHAT_RULES),
     "openai-responses": (
         SHAPE_RULES["openai-responses"],
+        JSON_RULES["openai-responses"],
         *OPENAI_RESPONSES_RULES,
         *ABILITY_RULES["openai-responses"],
         *SEQUENCE_RULES["openai-responses"],
     ),
     "anthropic": (
         SHAPE_RULES["anthropic"],
+        JSON_RULES["anthropic"],
         *ANTHROPIC_RULES,
         *ABILITY_RULES["anthropic"],
         *SEQUENCE_RULES["anthropic"],
     ),
-    "gemini": (SHAPE_RULES["gemini"], *GEMINI_RULES),
+    "gemini": (SHAPE_RULES["gemini"], JSON_RULES["gemini"], *GEMINI_RULES),
 }
 """Every rule of each target, its shape first, those over turns last."""
 

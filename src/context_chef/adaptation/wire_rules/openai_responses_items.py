@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from context_chef.adaptation.response_ids import MOST_ID
 from context_chef.adaptation.wire_rules.json_access import as_text
 from context_chef.adaptation.wire_rules.openai_responses_view import (
     HELLO,
@@ -169,6 +170,23 @@ def item_id_prefix(request: Request) -> Iterator[Finding]:
         id, prefix = as_text(item.get("id")), _PREFIXES.get(item_kind(item))
         if id and prefix is not None and not id.startswith(prefix):
             yield Finding(f"{path}.id", f"{id!r} does not begin with {prefix!r}")
+
+
+@BOOK.rule(
+    "item-id-length",
+    "Item ids have at most 64 characters.",
+    gist="Invalid 'input[2].id': string too long. Expected a string with maximum length 64",
+    source="can1357/oh-my-pi#284, NousResearch/hermes-agent#10788, openai/codex#39133",
+    sureness="A",
+    repair="The id is left out, or shortened where the item needs one; an item that says nothing "
+    "without its id goes.",
+    passing=asking(HELLO, {**_call(), "id": "fc_" + "1" * 61}, _output()),
+    failing=asking(HELLO, {**_call(), "id": "fc_" + "1" * 62}, _output()),
+)
+def item_id_length(request: Request) -> Iterator[Finding]:
+    for path, item in items_of(request):
+        if len(id := as_text(item.get("id"))) > MOST_ID:
+            yield Finding(f"{path}.id", f"{len(id)} characters; {MOST_ID} are the most")
 
 
 @BOOK.rule(
