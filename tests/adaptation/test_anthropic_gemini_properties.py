@@ -56,6 +56,10 @@ answer_block = (
 )
 
 
+def _rows(said: Any) -> list[dict[str, Any]]:
+    return [{"text": said}] if isinstance(said, str) else said
+
+
 @st.composite
 def anthropic_bodies(draw: st.DrawFn) -> dict[str, Any]:
     messages: list[dict[str, Any]] = []
@@ -73,7 +77,10 @@ def anthropic_bodies(draw: st.DrawFn) -> dict[str, Any]:
             said = draw(
                 words | st.lists(_block("text", text=words) | image_block, min_size=1, max_size=2)
             )
-            failed = draw(st.sampled_from([{}, {"is_error": True}, {"is_error": False}]))
+            flags = [{}, {"is_error": False}]
+            if all(row.get("text", "").strip() for row in _rows(said)):
+                flags.append({"is_error": True})  # what failed holds only text
+            failed = draw(st.sampled_from(flags))
             results.append(
                 {"type": "tool_result", "tool_use_id": call_id, "content": said, **failed}
             )

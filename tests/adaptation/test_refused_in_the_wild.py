@@ -43,7 +43,7 @@ def _anthropic(messages: Sequence[Any], model: str = "claude-sonnet-4-5") -> Any
 
 
 def _answering(content: Any, **fields: Any) -> list[Any]:
-    call = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    call: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": content, **fields}
     return [
         {"role": "user", "content": "Look."},

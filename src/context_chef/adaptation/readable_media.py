@@ -78,10 +78,15 @@ def _as_anthropic_takes_it(
         return _note(media, why, "image-size", entry, mending)
     mending.count_image("image", large=longest > MOST_PIXELS_OF_MANY)
     found = _image_type(raw)
-    if found == media.media_type:
+    if found == media.media_type or _reads_any_label(mending):
         return block
     mending.repair("image-type", entry.at, f"{media.media_type} is {found}, and goes as that")
     return msgspec.structs.replace(media, media_type=found)
+
+
+def _reads_any_label(mending: Mending) -> bool:
+    """Claude 3 was recorded to read images under a false type: what it was sent stays as it was."""
+    return mending.profile is not None and mending.profile.name.startswith("claude-3")
 
 
 def _note(media: Media, why: str, rule: str, entry: Placed, mending: Mending) -> Text:
