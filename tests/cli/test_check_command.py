@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,22 @@ def test_a_target_is_needed_and_a_missing_file_is_named(tmp_path: Path, capsys: 
     assert "add --target openai|" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "gone.json"), "--target", "openai"]) == 2
     assert "cannot read" in capsys.readouterr().err
+
+
+def test_a_number_that_nobody_can_read_is_a_wrong_question(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "body.json"
+    path.write_text('{"model": "gpt-4o", "messages": [], "n": ' + "9" * 5_000 + "}")
+
+    assert main(["check", str(path), "--target", "openai"]) == 2
+    assert "holds no JSON" in capsys.readouterr().err
+
+
+def test_without_the_extra_the_answer_is_not_that_of_a_refused_request(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+
+    assert main(["check", _file(tmp_path, body), "--target", "openai"]) == 2
+    assert "context-chef[cli]" in capsys.readouterr().err
+    assert main(["check", _file(tmp_path, body), "--target", "openai", "--json"]) == 0

@@ -14,7 +14,7 @@ from context_chef.adaptation.wire_rules import Fault, WireRule, all_rules
 from context_chef.adaptation.wire_rules.checking import check_payload, check_sequence
 from context_chef.cli.compiling import TARGETS, CommandError
 from context_chef.cli.terminal import console, show_table
-from context_chef.errors import shown
+from context_chef.errors import MissingExtraError, shown
 
 _DESCRIPTION = """\
 Hold a finished request to the rules of its provider, and list what would be refused: where, by
@@ -89,10 +89,15 @@ def run(options: argparse.Namespace) -> int:
         faults = check_sequence(asked.target, asked.payloads, **settings)
     else:
         faults = check_payload(asked.target, asked.payloads[0], **settings)
-    if options.json:
-        _print_json(asked, faults)
-    else:
-        _print_table(asked, faults)
+    try:
+        if options.json:
+            _print_json(asked, faults)
+        else:
+            _print_table(asked, faults)
+    except MissingExtraError as error:
+        # 1 would say that the request is refused.
+        print(f"context-chef: {error} `--json` needs nothing more.", file=sys.stderr)
+        return 2
     return 1 if any(fault.severity == "error" for fault in faults) else 0
 
 
@@ -161,7 +166,7 @@ def _load(name: str, where: str) -> Any:
         raise CommandError(f"{where} is empty; a request body was expected.")
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
             raise CommandError(f"{where} holds no JSON: {error}.") from error
@@ -171,7 +176,7 @@ def _load(name: str, where: str) -> Any:
 def _line(line: str, number: int, where: str) -> Any:
     try:
         return json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise CommandError(
             f"{where} holds neither JSON nor JSON Lines: line {number}: {error}."
         ) from error
