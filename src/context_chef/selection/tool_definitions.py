@@ -58,7 +58,7 @@ def read_definitions(values: Any, *, path: str, reader: ToolReader | None = None
         except InputError as error:
             raise ToolError(f"A tool cannot be read: {error}") from error
         tools += [_judged(tool, where, repairs) for tool in found]
-    if is_unordered(values):
+    if is_unordered(cast(object, values)):
         tools.sort(key=lambda tool: tool.name)
     _refuse_duplicates(tools, path)
     return ReadTools(tuple(tools), tuple(repairs))

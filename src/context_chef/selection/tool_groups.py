@@ -73,7 +73,7 @@ def read_groups(values: Any, *, path: str, reader: ToolReader | None = None) -> 
         read = read_definitions(tools, path=f"{where}.tools", reader=reader)
         repairs += read.repairs
         groups.append(ToolGroup(name=name, description=description, tools=read.tools))
-    if is_unordered(values):
+    if is_unordered(cast(object, values)):
         groups.sort(key=lambda group: group.name)
     return ReadGroups(tuple(groups), tuple(repairs))
 
