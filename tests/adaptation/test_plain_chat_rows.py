@@ -10,6 +10,7 @@ from context_chef.adaptation.chat_writer import _MessageWriter
 from context_chef.adaptation.profiles import profile_for
 from context_chef.ir.blocks import Text, ToolCall
 from context_chef.ir.frozen import EMPTY
+from context_chef.ir.handed_out import sealed
 from context_chef.ir.message import Message
 
 TEXTS = st.sampled_from(["", "words", "a b", "ü", "x" * 70])
@@ -48,7 +49,8 @@ def test_what_is_written_in_one_go_is_what_is_written_of_any_message(
     plain, other = writer(), writer()
     if not plain._is_plain(message, None):
         return
-    draft, row = plain._plain(message, message.tool_calls)
-    same = other._draft(message, None)
-    assert (draft, list(row.items())) == (same, list(same.chat(other._marks).items()))
+    row = plain._plain(message)
+    same = sealed(other._draft(message, None).chat(other._marks))
+    assert row.json == same.json
+    assert hash(row) == hash(same)  # frozen all the way down
     assert plain.notes.repairs == other.notes.repairs

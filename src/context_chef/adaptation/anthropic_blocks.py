@@ -83,7 +83,8 @@ class BlockWriter:
 
     def make(self, message: Message, kind: Kind) -> Made:
         """What the message becomes."""
-        self._notes = Notes("anthropic")
+        if self._notes:  # somebody holds them
+            self._notes = Notes("anthropic")
         if (plain := self._plain(message, kind)) is not None:
             return Made(kind=kind, blocks=plain, verbatim=(), notes=self._notes or None)
         self._as_it_came = set()

@@ -39,7 +39,7 @@ from context_chef.ir.blocks import (
     Thinking,
     ToolCall,
 )
-from context_chef.ir.frozen import EMPTY, thaw
+from context_chef.ir.frozen import EMPTY, FrozenDict, FrozenList, thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, sealed
 from context_chef.ir.message import Message
 from context_chef.ir.message_memo import MessageMemo
@@ -260,11 +260,12 @@ class _MessageWriter:
 
     def make(self, message: Message, call: ToolCall | None) -> Made:
         """What the message becomes. `call` is the one that a tool's message answers."""
-        self.notes = Notes(WIRE)
+        if self.notes:  # somebody holds them
+            self.notes = Notes(WIRE)
         self._media_apart = []
         calls = message.tool_calls
         if self._is_plain(message, call):
-            row = self._plain(message, calls)
+            row = self._plain(message)
         else:
             row = sealed(self._draft(message, call).chat(self._marks))
         return Made(
@@ -297,30 +298,31 @@ class _MessageWriter:
                 return False
         return True
 
-    def _plain(self, message: Message, calls: Sequence[ToolCall]) -> Sealed:
+    def _plain(self, message: Message) -> Sealed:
         """The same as all the rest here makes of such a message, with fewer questions."""
-        draft = Draft(role=message.role)
-        fields = draft.fields
-        if message.name is not None:
-            self._name(message, draft)
         call_id = message.tool_call_id or ""
-        if message.role == "tool" and (call_id or self._mend):
-            fields["tool_call_id"] = call_id
+        named = Draft(role=message.role)
+        if message.name is not None:
+            self._name(message, named)
         text = ""
+        calls: list[FrozenDict] = []
         for at, block in enumerate(message.content):
             if type(block) is Text:
                 text = block.text
-            else:
-                self._call(cast(ToolCall, block), draft, f".content[{at}]")
-        row: dict[str, Any] = {"content": text}
-        if "name" in fields:
-            row["name"] = fields["name"]
+                continue
+            call = cast(ToolCall, block)
+            arguments = call.arguments
+            if self._mend:
+                arguments = written_arguments(call, self.notes, f".content[{at}].arguments")
+            function = FrozenDict({"arguments": arguments, "name": self._name_of(call)})
+            calls.append(FrozenDict({"id": call.id, "type": "function", "function": function}))
+        row: dict[str, Any] = {"content": text, **named.fields}
         row["role"] = message.role
-        if "tool_call_id" in fields:
+        if message.role == "tool" and (call_id or self._mend):
             row["tool_call_id"] = call_id
         if calls:
-            row["tool_calls"] = fields["tool_calls"]
-        return sealed(row)
+            row["tool_calls"] = FrozenList(calls)
+        return Sealed(row)
 
     def draft_of(self, message: Message) -> Draft:
         """The draft of a message that is no result, once more."""

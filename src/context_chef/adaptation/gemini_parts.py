@@ -71,7 +71,8 @@ class PartWriter:
 
     def make(self, message: Message, way: tuple[str | None, ...]) -> Made:
         """What the message becomes: as `system`, `said`, or `result` of a call (name and id)."""
-        self._notes = Notes("gemini")
+        if self._notes:  # somebody holds them
+            self._notes = Notes("gemini")
         self._calls = []
         if (plain := self._plain(message, way)) is not None:
             return plain

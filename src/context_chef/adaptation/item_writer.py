@@ -236,7 +236,8 @@ class _MessageWriter:
 
     def make(self, message: Message, call: ToolCall | None) -> Made:
         """What the message becomes. `call` is the one that a tool's message answers."""
-        self.notes = Notes(WIRE)
+        if self.notes:  # somebody holds them
+            self.notes = Notes(WIRE)
         self._items = []
         if self._is_plain(message, call):
             self._plain(message)

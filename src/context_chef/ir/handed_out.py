@@ -51,17 +51,18 @@ def sealed(row: Mapping[str, Any]) -> Sealed:
     """The row, sealed. Takes finished JSON; what is frozen in there is shared."""
     if type(row) is Sealed:
         return row
-    return Sealed({key: _frozen(value) for key, value in row.items()})
+    return Sealed(
+        {key: value if type(value) is str else _frozen(value) for key, value in row.items()}
+    )
 
 
 def _frozen(value: Any) -> Any:
-    kind = cast("type[Any]", type(value))
-    if kind is str:
-        return value
-    if kind is dict:
+    if type(value) is dict:
         items = cast("dict[str, Any]", value).items()
-        return FrozenDict({key: _frozen(item) for key, item in items})
-    if kind is list:
+        return FrozenDict(
+            {key: item if type(item) is str else _frozen(item) for key, item in items}
+        )
+    if type(value) is list:
         return FrozenList([_frozen(item) for item in cast("list[Any]", value)])
     return value
 

@@ -14,6 +14,7 @@ from context_chef.ir.message import Message
 from context_chef.ir.rows import read_message, read_messages
 from context_chef.ir.running import Messages, equal_start
 
+_WORDS: Final = frozenset({str, type(None)})
 _NEVER: Final = object()
 """What stands for a row that is always read anew."""
 
@@ -100,18 +101,20 @@ class KnownRows:
 
 def _copied(value: Any, odd: Callable[[], None]) -> Any:
     """A copy that stays what it is, and `odd()` for what has to be compared more closely."""
-    kind = cast("type[Any]", type(value))
-    if kind is str or value is None:
+    if type(value) is str or value is None:
         return value
-    if kind is dict:
+    if type(value) is dict:
+        fields = cast("dict[Any, Any]", value)
+        if _WORDS.issuperset(map(type, fields.values())):
+            return fields.copy()
         return {
             key: item if item is None or type(item) is str else _copied(item, odd)
-            for key, item in cast("dict[Any, Any]", value).items()
+            for key, item in fields.items()
         }
-    if kind is list:
+    if type(value) is list:
         return [_copied(item, odd) for item in cast("list[Any]", value)]
     odd()
-    return value if kind in (bool, int, float) else _NEVER
+    return value if type(value) in (bool, int, float) else _NEVER
 
 
 def _is_exactly(known: Any, given: Any) -> bool:

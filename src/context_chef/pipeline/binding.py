@@ -150,7 +150,12 @@ class ThinkingBinder:
         self._first_answer = None
         for index in range(len(self._steps) - 1, len(self._messages)):
             message = self._messages[index]
-            if _has_keys(message) and (gone := self._unbound(index, digest, sent)):
+            words = _is_words(message)
+            if (
+                not words
+                and any(map(_key, message.content))
+                and (gone := self._unbound(index, digest, sent))
+            ):
                 message = self._without_thinking(index, message, gone)
             if message.content or message is self._messages[index]:
                 self._kept.append(message)
@@ -302,10 +307,6 @@ class _Digest:
 def _is_words(message: Message) -> bool:
     """Whether that is words and calls, as nearly all messages are: sent in order, with no keys."""
     return _WORDS.issuperset(map(type, message.content))
-
-
-def _has_keys(message: Message) -> bool:
-    return not _is_words(message) and any(map(_key, message.content))
 
 
 def _on_the_wire(message: Message) -> Sequence[Block]:

@@ -130,7 +130,12 @@ class MessageCounter:
         return total
 
     def _message(self, message: Message) -> int:
-        total = _MESSAGE_OVERHEAD + sum(self._block(block) for block in message.content)
+        total = _MESSAGE_OVERHEAD
+        for block in message.content:
+            if type(block) is Text:  # as nearly all are
+                total += self._count(block.text) if block.text else 0
+            else:
+                total += self._block(block)
         if message.name:
             total += self.count(message.name)
         return total + (_RESULT_OVERHEAD if message.role == "tool" else 0)
