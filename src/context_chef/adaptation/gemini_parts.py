@@ -270,7 +270,8 @@ class PartWriter:
         renamed = self._renamed.get(name)
         if renamed:
             given = {renamed.get(key, key): value for key, value in given.items()}
-        native: dict[str, Any] = thaw(block.native.get("gemini") or {})
+        own = block.native.get("gemini")
+        native: dict[str, Any] = thaw(own) if own else {}
         call: dict[str, Any] = {**native.pop("functionCall", {}), "name": name, "args": given}
         call_id = self.wire_id(block)
         if call_id:

@@ -11,7 +11,7 @@ from context_chef.adaptation.conversation import plain
 from context_chef.adaptation.gemini_names import TOP_LEVEL, snake
 from context_chef.adaptation.thinking_binding import SKIP_SIGNATURE
 from context_chef.adaptation.wire_rules.json_access import as_list, as_map
-from context_chef.ir.frozen import thaw
+from context_chef.ir.frozen import FrozenList, thaw
 from context_chef.ir.handed_out import HandedOut, Sealed, rows_of, sealed
 
 _SKIP_SIGNATURE: Final = base64.urlsafe_b64decode(SKIP_SIGNATURE)
@@ -57,7 +57,8 @@ def sdk_row(row: Sealed) -> Sealed | None:
     parts: Sequence[Mapping[str, Any]] = row["parts"]
     if not any(map(_has_bytes, parts)):
         return None
-    own = sealed({**row, "parts": [_part(part) if _has_bytes(part) else part for part in parts]})
+    own_parts = [sealed(_part(part)) if _has_bytes(part) else part for part in parts]
+    own = Sealed({**row, "parts": FrozenList(own_parts)})
     own.http_of = _http_row
     return own
 
@@ -82,6 +83,8 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(part)
     if isinstance(signature := part.get("thoughtSignature"), str):
         out["thoughtSignature"] = _bytes(signature)
+    if "inlineData" not in part and "functionResponse" not in part:
+        return out
     inline = as_map(part.get("inlineData"))
     if isinstance(data := inline.get("data"), str):
         out["inlineData"] = {**inline, "data": _bytes(data)}

@@ -235,7 +235,7 @@ class ContentWriter(Line):
             self._sign(content, where)
             self._add(_row("model", content.parts))
             return
-        if not any("functionResponse" in part for part in content.parts):
+        if not content.answers and not any("functionResponse" in part for part in content.parts):
             self._unsigned = []  # the turn that was in progress is over
         for row in self._arranged(content):
             self._add(row)
@@ -281,7 +281,7 @@ class ContentWriter(Line):
 
     def _arranged(self, content: _Content) -> list[Sealed]:
         parts = content.parts
-        if not content.answers:
+        if not content.answers or len(parts) == 1:
             return [_row("user", parts)]
         answers = _in_call_order(content)
         others = [part for at, part in enumerate(parts) if at not in content.answers]

@@ -96,10 +96,11 @@ def read_system(value: object) -> tuple[Message, ...]:
 
 def read_message(row: MessageLike, *, path: str = "$") -> Message:
     """One message. Raises InputError naming the field; unknown fields are kept in `extra`."""
+    given: Any = row
+    if type(given) is dict and (plain := plain_message(cast("dict[str, Any]", given))) is not None:
+        return plain
     if isinstance(row, Message):
         return row
-    if type(cast(Any, row)) is dict and (plain := plain_message(cast(Any, row))) is not None:
-        return plain
     check_text(path, "path")
     dump = getattr(row, "model_dump", None)
     if callable(dump):  # an SDK object: pydantic knows its own plain form
