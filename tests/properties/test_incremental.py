@@ -5,8 +5,10 @@ Whatever is remembered between compiles, and whatever became of the requests tha
 
 from __future__ import annotations
 
+import gc
 import json
 import random
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -224,3 +226,38 @@ def test_what_was_handed_out_is_nobody_elses() -> None:
     assert chef.compile_sync("openai").to_json() == as_it_was
     assert b"changed" in first.to_json()
     assert b"more" in first.to_json()
+
+
+ASKED = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+}
+
+
+def test_equal_results_stand_for_themselves_also_where_they_were_transformed_before() -> None:
+    chef = ContextChef(transform_tool_result=lambda text, info: text + "!")
+    result = {"role": "tool", "content": "done", "tool_call_id": "c1"}
+    chef.set_history([ASKED, result, ASKED, {**result}, ASKED])
+    chef.compile_sync()
+    flag = {**result, "native": {"openai": {"n": True}}}
+    chef.set_history([{"role": "user", "content": "go"}, ASKED, {**result}, ASKED, flag])
+    payload = chef.compile_sync()
+    chef.set_history([ASKED, {**flag, "native": {"openai": {"n": 1}}}])
+
+    sources = [span.source for span in payload.report.spans if span.role == "tool"]
+    assert sources == ["history[2]", "history[4]"]
+    assert b'"n":1' in chef.compile_sync().to_json()
+
+
+def test_a_conversation_that_was_cleared_is_let_go_at_once() -> None:
+    chef = ContextChef(janitor={"context_window": 100_000})
+    for number in range(80):
+        chef.append({"role": "user", "content": f"question {number}"})
+    for target in ("openai", "openai-responses", "anthropic", "gemini"):
+        chef.compile_sync(target)
+    said = [weakref.ref(message) for message in chef.history]
+    chef.clear_history()
+    gc.collect()
+
+    assert not any(message() for message in said)

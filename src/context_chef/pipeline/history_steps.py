@@ -20,7 +20,7 @@ from context_chef.pipeline import new_context
 from context_chef.pipeline.cancellation import raise_if_cancelled
 from context_chef.pipeline.preflight import check_sendable
 from context_chef.pipeline.tool_changes import inline_tools, plan_tools, with_settled_changes
-from context_chef.pipeline.turn import CompileTurn, Offload, ToolResultInfo
+from context_chef.pipeline.turn import CompileTurn, Offload, ToolResultInfo, with_words
 from context_chef.pipeline.window_steps import appends, with_sent_tails
 from context_chef.placement.announcements import HANDOFF_ID, Announcement
 from context_chef.selection import strategy as abilities
@@ -171,7 +171,7 @@ async def _transformed(turn: CompileTurn, message: Message, name: str | None) ->
         assert transform is not None
         info = ToolResultInfo(tool_name=name, tool_call_id=message.tool_call_id or None)
         text = await settle(transform(message.text, info))
-        known = message if text == message.text else message.with_text(text)
+        known = with_words(message, text)
     transforms.put(message, name, known)
     return known
 

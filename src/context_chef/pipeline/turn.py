@@ -122,8 +122,8 @@ class TransformCache:
     """Transformed tool results by message, so that an unchanged result is transformed once."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[Message, str | None], Message] = {}
-        self._current: dict[tuple[Message, str | None], Message] = {}
+        self._seen: dict[tuple[Message, str | None], tuple[Message, Message]] = {}
+        self._current: dict[tuple[Message, str | None], tuple[Message, Message]] = {}
         self._items: Messages = ()
         self._names: dict[str, str] = {}
         self._last: tuple[Messages, Messages] = (), ()
@@ -167,12 +167,17 @@ class TransformCache:
         self._next = history, answer
 
     def get(self, message: Message, name: str | None) -> Message | None:
-        """What this result became the last time."""
-        return self._seen.get((message, name))
+        """What this result became the last time, or what an equal one says now."""
+        known = self._seen.get((message, name))
+        if known is None:
+            return None
+        of, became = known
+        # Each message stands for itself: where it comes from is told by which one it is.
+        return became if of is message else with_words(message, became.text)
 
     def put(self, message: Message, name: str | None, transformed: Message) -> None:
         """Remember it until a compile no longer meets it."""
-        self._current[message, name] = transformed
+        self._current[message, name] = message, transformed
 
     def adopt(self, other: TransformCache) -> None:
         """Know what another cache knows."""
@@ -190,6 +195,11 @@ class TransformCache:
         """Know no list any more; what became of a result is known until a compile lacks it."""
         self._items, self._names = (), {}
         self._last = self._next = (), ()
+
+
+def with_words(message: Message, text: str) -> Message:
+    """The message with this text; itself where it says that already."""
+    return message if text == message.text else message.with_text(text)
 
 
 class CompileTurn(msgspec.Struct, kw_only=True):

@@ -90,6 +90,11 @@ class MessageCounter:
         """Know what another counter of the same tokenizer has counted."""
         self._counts = other._counts
 
+    def forget(self) -> None:
+        """Let go of the lists that were counted. What was counted of a message lives as long."""
+        self._lists = []
+        self.starts.forget()
+
     def count(self, text: str) -> int:
         """Tokens of a text."""
         return self._count(text) if text else 0

@@ -438,6 +438,8 @@ class Janitor:
         self._paid.clear()
         self._untold = ()
         self.state = state
+        if isinstance(self._counter, MessageCounter):
+            self._counter.forget()
 
     # What a runner does
 
