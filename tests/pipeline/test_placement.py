@@ -191,6 +191,25 @@ def test_what_was_sent_as_one_block_and_now_goes_as_two_is_another_past() -> Non
     assert check_sequence("anthropic", requests) == []
 
 
+def test_thinking_that_was_made_after_a_change_is_kept() -> None:
+    """What fits no longer goes from every request; what is thought since then stands on that."""
+    model = "claude-opus-5-5"
+    chef = ContextChef(model=model).set_system_prompt("One way.")
+    kept: list[int] = []
+    bodies: list[dict[str, Any]] = []
+    for turn in range(8):
+        if turn == 3:
+            chef.set_system_prompt("Another way.")
+        chef.append({"role": "user", "content": f"q{turn}"})
+        payload = chef.compile_sync("anthropic")
+        bodies.append({"model": model, "max_tokens": 64, **payload})
+        kept.append(str(payload["messages"]).count("'signature'"))
+        chef.append({"role": "assistant", "content": "a", "thinking": _thought(f"s{turn}")})
+
+    assert kept == [0, 1, 2, 0, 1, 2, 3, 4]
+    assert check_sequence("anthropic", bodies) == []
+
+
 @pytest.mark.parametrize("edited", [False, True])
 def test_what_stands_before_thinking_in_its_own_turn_binds_it_too(edited: bool) -> None:
     """A summary that comes into the turn stands in front of its thinking on the wire."""

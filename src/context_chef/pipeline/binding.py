@@ -180,12 +180,15 @@ class ThinkingBinder:
         if new and len(new) < len(keys):
             # The message was sent before, and this was left out of it: it stays out.
             misfit = ""
+        elif new and self._first_answer is None and sent.last is not None:
+            # What was left out before the last request was made is missing in `last` as well.
+            self._first_answer = index
+            misfit = sent.last  # unless it is the answer to the last request
         elif new and self._repairs:
-            # Never sent, and what stood before it when it was made was left out just now.
+            # Never sent, and what stood before it when it was made was left out.
             misfit = ""
         elif new and self._first_answer is None:
             self._first_answer = index
-            misfit = sent.last  # unless it is the answer to the last request
         gone: dict[str, str] = {}
         before = _Digest(digest.value, digest.role)
         before.turn_to(message)
