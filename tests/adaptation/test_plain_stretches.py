@@ -86,6 +86,15 @@ def test_one_pass_says_what_all_the_steps_make_of_it(
         assert found == _mended(history, facts)
 
 
+def test_repairs_are_told_by_place_where_signing_and_opening_are_all_there_is_to_mend() -> None:
+    called = Message.assistant(tool_calls=[ToolCall(id="c1", name="run")])
+    history = [Message.assistant("Hm."), called, Message.tool("done", tool_call_id="c1")]
+
+    repairs = sendable.make_sendable(history, target="gemini").repairs
+
+    assert [repair.where for repair in repairs] == ["messages[0]", "messages[1]"]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_round_in_order_is_told_in_one_pass_and_another_leaves_the_ledger_alone(
     target: Provider,

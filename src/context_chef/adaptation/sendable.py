@@ -278,12 +278,10 @@ class _Kept:
             follows_results=start > 0 and messages[start].role == "assistant",
         )
         placed = [Placed(at, messages[at]) for at in range(start, end)]
-        plain = is_plain(messages[start:end], mending)
-        for step in _PLAIN_STEPS if plain else _STEPS:
+        for step in _PLAIN_STEPS if is_plain(messages[start:end], mending) else _STEPS:
             placed = step(placed, mending)
-        if not plain:
-            # By place, so that it does not show how much was mended in one go.
-            mending.repairs.sort(key=_place)
+        # By place, so that it does not show how much was mended in one go.
+        mending.repairs.sort(key=_place)
         return placed, mending
 
     def _finish(self, start: int) -> Sendable:
