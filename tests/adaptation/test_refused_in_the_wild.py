@@ -245,3 +245,48 @@ def test_text_that_a_handler_tore_apart_is_mended_and_reported(target: str) -> N
     [repair] = [each for each in payload.report.repairs if each.rule == f"{target}/json-text"]
     assert repair.where.partition("[")[0] in payload
     assert "tear" in repair.message
+
+
+def _pictures(payload: Any) -> list[str]:
+    """The first turns' parts, a letter each: an image or the note in its place."""
+    return [block["type"][0] for message in payload["messages"] for block in message["content"]]
+
+
+def test_the_oldest_of_too_many_images_go_and_the_beginning_stays_as_it_is_for_a_while() -> None:
+    """anthropics/claude-code#3397, openclaw/openclaw#13202: the 101st image ends the session."""
+    model = "claude-sonnet-4-5"
+    chef = ContextChef(model=model).set_history([{"role": "user", "content": "Compare them."}])
+    seen: list[str] = []
+    for number in range(125):
+        chef.append(
+            from_anthropic(
+                [
+                    {"role": "user", "content": [_inline(_png(number + 1))]},
+                    {"role": "assistant", "content": [{"type": "text", "text": "Next."}]},
+                ]
+            ).messages[0]
+        )
+        chef.append({"role": "assistant", "content": "Next."})
+        if number >= 98:
+            payload = chef.compile_sync("anthropic")
+            assert check_payload("anthropic", payload, model=model, partial=True) == []
+            notes = str(payload).count("a request holds no more of them")
+            seen.append(f"{str(payload).count('base64')}+{notes}")
+            assert len(payload.report.repairs) == notes
+
+    assert seen[:3] == ["99+0", "100+0", "81+20"]
+    assert seen[21:24] == ["100+20", "81+40", "82+40"]
+
+
+@pytest.mark.parametrize(("model", "sent"), [("claude-sonnet-4-5", 81), ("claude-opus-5", 101)])
+def test_models_of_large_windows_take_more_images(model: str, sent: int) -> None:
+    """A document counts as well, and so does what stands in a result."""
+    document = {"type": "text", "media_type": "text/plain", "data": "A page."}
+    content = [{"type": "document", "source": document}, *[_inline(_png(9))] * 100]
+
+    payload, repairs = _anthropic(_answering(content), model)
+
+    kinds = [block["type"] for block in payload["messages"][-1]["content"][0]["content"]]
+    assert kinds.count("image") + kinds.count("document") == sent
+    assert kinds.count("text") == 101 - sent
+    assert repairs == ({"media-count"} if sent < 101 else set())

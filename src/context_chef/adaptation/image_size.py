@@ -1,4 +1,4 @@
-"""How large an image is: width and height as its first bytes say, without an image library."""
+"""How large an image is, as its first bytes say, and how many a request may hold."""
 
 from __future__ import annotations
 
@@ -12,9 +12,28 @@ MOST_PIXELS: Final = 8_000
 MANY_IMAGES: Final = 20
 """Anthropic: above so many images in a request each has to be smaller."""
 MOST_PIXELS_OF_MANY: Final = 2_000
+MOST_MEDIA: Final = 600
+"""Anthropic: images and documents that a request may hold."""
+MOST_MEDIA_OF_SMALL: Final = 100
+"""The same for models with a window of 200,000 tokens."""
 
 _NO_FRAME: Final = frozenset({0xC4, 0xC8, 0xCC})
 """JPEG markers between those of frames that begin none."""
+
+
+def most_media(context_window: int | None) -> int:
+    """Images and documents that Anthropic takes in one request; what every model takes, where the
+    window is not known."""
+    small = context_window is None or context_window <= 200_000
+    return MOST_MEDIA_OF_SMALL if small else MOST_MEDIA
+
+
+def too_old(met: int, most: int) -> int:
+    """How many of the oldest media are left out where only `most` may be sent: a fifth of them at
+    a time, so that the beginning of the request, and the cache with it, does not change in every
+    turn."""
+    step = max(most // 5, 1)
+    return max(-(-(met - most) // step) * step, 0)
 
 
 class ImageSize(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -32,6 +32,19 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Reasoning of other providers is written as text."""
     many_images: bool = False
     """So many images are sent that each has to be smaller (Anthropic)."""
+    old_media: int = 0
+    """So many of the oldest images and documents are too many (Anthropic)."""
+
+
+class MediaMet(NamedTuple):
+    """How many media a conversation holds, as far as it was looked at."""
+
+    media: int = 0
+    """Images and documents that can be sent."""
+    images: int = 0
+    """Images that are sent."""
+    large_images: int = 0
+    """Those among them that are too large where there are many."""
 
 
 class Ledger:
@@ -46,10 +59,7 @@ class Ledger:
         """Signatures of thinking that is bound to its place."""
         self.opened = False
         """Somebody has spoken."""
-        self.images = 0
-        """Images that are sent."""
-        self.large_images = 0
-        """Those among them that are too large where there are many."""
+        self.media = MediaMet()
         self._made: dict[str, int] = {}
         self._log: list[tuple[Callable[..., object], Any]] = []
         """How to take back what was entered: a function and what it is given."""
@@ -66,14 +76,14 @@ class Ledger:
         self.opened = True
         self._log.append((self._close, None))
 
-    def count_image(self, *, large: bool) -> None:
-        """One more image is sent."""
-        self._log.append((self._count_again, (self.images, self.large_images)))
-        self.images += 1
-        self.large_images += large
+    def count_media(self, *, image: bool, large: bool) -> None:
+        """One more image or document can be sent; `image` and `large` say of what is sent."""
+        before = self.media
+        self._log.append((self._count_again, before))
+        self.media = MediaMet(before.media + 1, before.images + image, before.large_images + large)
 
-    def _count_again(self, before: tuple[int, int]) -> None:
-        self.images, self.large_images = before
+    def _count_again(self, before: MediaMet) -> None:
+        self.media = before
 
     def log(self, undo: Callable[[Any], object], given: object) -> None:
         """Note how to take back what was just done."""
@@ -131,6 +141,7 @@ class Mending:
         self.stateful = facts.stateful
         self.reasoning_as_text = facts.reasoning_as_text
         self.many_images = facts.many_images
+        self.old_media = facts.old_media
         self.ledger = ledger
         self.first = first
         """This stretch begins the list."""
@@ -158,10 +169,13 @@ class Mending:
         """Report a change that no rule of the provider's asks for."""
         self.repairs.append(Repair(rule=rule, where=f"messages[{at}]", message=message))
 
-    def count_image(self, kind: str, *, large: bool) -> None:
-        """An image is sent as it is."""
-        if kind == "image" and self.target == "anthropic":
-            self.ledger.count_image(large=large)
+    def sends_media(self, kind: str, *, large: bool = False) -> bool:
+        """Count an image or a document; whether it is none of those that are too many."""
+        if self.target != "anthropic" or kind not in ("image", "document"):
+            return True
+        sent = self.ledger.media.media >= self.old_media
+        self.ledger.count_media(image=sent and kind == "image", large=sent and large)
+        return sent
 
     @property
     def merges_neighbours(self) -> bool:

@@ -30,7 +30,8 @@ _MAGIC: Final = (
 
 def note_unreadable_media(placed: list[Placed], mending: Mending) -> list[Placed]:
     """Base64 that is none, nothing at all, or an image that is no image becomes a note; for
-    Anthropic also an image that is too large, and an image goes under the type that it has."""
+    Anthropic also an image that is too large and the oldest of too many, and an image goes under
+    the type that it has."""
     out: list[Placed] = []
     for entry in placed:
         message = entry.message
@@ -48,8 +49,7 @@ def _readable(block: Block, entry: Placed, mending: Mending) -> Block:
         return block
     media = normal_media(block)
     if not isinstance(media.source, Inline):
-        mending.count_image(media.kind, large=False)
-        return block
+        return block if mending.sends_media(media.kind) else _too_old(media, entry, mending)
     raw, why = _read(media.source.data)
     if why is None and mending.target != "gemini" and media.media_type in _WEB_IMAGES:
         why = None if _image_type(raw) else "its data is no image"
@@ -57,7 +57,7 @@ def _readable(block: Block, entry: Placed, mending: Mending) -> Block:
         rule = {"anthropic": "base64-data", "openai": "image-url", "gemini": "inline-data"}
         return _note(media, why, rule.get(mending.target, "content-source"), entry, mending)
     if mending.target != "anthropic" or media.media_type not in _WEB_IMAGES:
-        return block
+        return block if mending.sends_media(media.kind) else _too_old(media, entry, mending)
     return _as_anthropic_takes_it(block, media, raw, entry, mending)
 
 
@@ -76,7 +76,8 @@ def _as_anthropic_takes_it(
             else (f"{encoded:,} characters of base64 are too many")
         )
         return _note(media, why, "image-size", entry, mending)
-    mending.count_image("image", large=longest > MOST_PIXELS_OF_MANY)
+    if not mending.sends_media("image", large=longest > MOST_PIXELS_OF_MANY):
+        return _too_old(media, entry, mending)
     found = _image_type(raw)
     if found == media.media_type or _reads_any_label(mending):
         return block
@@ -87,6 +88,10 @@ def _as_anthropic_takes_it(
 def _reads_any_label(mending: Mending) -> bool:
     """Claude 3 was recorded to read images under a false type: what it was sent stays as it was."""
     return mending.profile is not None and mending.profile.name.startswith("claude-3")
+
+
+def _too_old(media: Media, entry: Placed, mending: Mending) -> Text:
+    return _note(media, "a request holds no more of them", "media-count", entry, mending)
 
 
 def _note(media: Media, why: str, rule: str, entry: Placed, mending: Mending) -> Text:

@@ -10,8 +10,15 @@ import msgspec
 
 from context_chef.adaptation.blanks import drop_blanks, drop_misplaced_blocks
 from context_chef.adaptation.call_ids import rename_ids
-from context_chef.adaptation.image_size import MANY_IMAGES
-from context_chef.adaptation.mending import Facts, Ledger, Mending, Step, ThinkingMode
+from context_chef.adaptation.image_size import MANY_IMAGES, most_media, too_old
+from context_chef.adaptation.mending import (
+    Facts,
+    Ledger,
+    MediaMet,
+    Mending,
+    Step,
+    ThinkingMode,
+)
 from context_chef.adaptation.model_profile import ModelProfile
 from context_chef.adaptation.plain_stretches import is_plain
 from context_chef.adaptation.readable_media import note_unreadable_media
@@ -138,7 +145,7 @@ class Mender:
 
     def __init__(self, starts: Starts | None = None) -> None:
         self._starts = starts or Starts()
-        self._kept: dict[tuple[Provider, bool], _Kept] = {}
+        self._kept: dict[tuple[Provider, bool, bool], _Kept] = {}
 
     def make_sendable(
         self,
@@ -161,21 +168,24 @@ class Mender:
             reasoning_as_text=preserve_thinking_as_text,
         )
         listed = tuple(messages)
-        sendable, images, large = self._run(facts, listed)
-        if large and images > MANY_IMAGES:
+        sendable, met = self._run(facts, listed)
+        if old := too_old(met.media, most_media(profile.context_window if profile else None)):
+            # Only all of them tell which are too many: the oldest go.
+            facts = msgspec.structs.replace(facts, old_media=old)
+            sendable, met = self._run(facts, listed)
+        if met.large_images and met.images > MANY_IMAGES:
             # Only all of them tell how large each may be: what is too large among many goes.
             many = msgspec.structs.replace(facts, many_images=True)
-            sendable, _, _ = self._run(many, listed)
+            sendable, _ = self._run(many, listed)
         return sendable
 
-    def _run(self, facts: Facts, messages: Messages) -> tuple[Sendable, int, int]:
-        """The run, and how many images it sends, and how many of these are large."""
-        place = (facts.target, facts.many_images)
+    def _run(self, facts: Facts, messages: Messages) -> tuple[Sendable, MediaMet]:
+        """The run, and which media it met."""
+        place = (facts.target, facts.many_images, facts.old_media > 0)
         kept = self._kept.get(place)
         if kept is None or kept.facts != facts:
             kept = self._kept[place] = _Kept(facts, self._starts)
-        sendable = kept.mend(messages)
-        return sendable, kept.images, kept.large_images
+        return kept.mend(messages), kept.media
 
 
 _STRETCH: Final = 256
@@ -211,9 +221,8 @@ class _Kept:
         self._repairs: list[Repair] = []
         self._ledger = Ledger()
         self._open = OpenBefore()
-        self.images = 0
-        self.large_images = 0
-        """Images that the last answer sends, and those among them that are large."""
+        self.media = MediaMet()
+        """What the last run met."""
         self._told: Messages = ()
         """The last answer."""
         self._kept = 0
@@ -288,7 +297,7 @@ class _Kept:
         """The stretch in progress, and what depends on the end."""
         mark = self._ledger.mark()
         placed, mending = self._stretch(start, len(self._messages))
-        self.images, self.large_images = self._ledger.images, self._ledger.large_images
+        self.media = self._ledger.media
         self._ledger.undo(mark)
         # A stretch begins with the user or behind results, so that the end is in the last one.
         placed = close_conversation(placed, mending)

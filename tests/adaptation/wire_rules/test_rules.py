@@ -20,7 +20,7 @@ from context_chef.adaptation.wire_rules import (
 )
 
 NAMES = {
-    "anthropic": """shape json-text image-type image-size error-result
+    "anthropic": """shape json-text image-type image-size media-count error-result
         messages-empty messages-limit empty-content empty-text whitespace-text
         block-role system-role-model system-role-placement prefill-unsupported prefill-thinking
         prefill-whitespace document-role citations-role base64-data tool-result-missing

@@ -1,4 +1,4 @@
-"""Rules of Anthropic about media: what their data is, and how large an image may be."""
+"""Rules of Anthropic about media: what their data is, how large an image is, how many there are."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any
 from context_chef.adaptation.image_size import (
     MANY_IMAGES,
     MOST_BASE64,
+    MOST_MEDIA_OF_SMALL,
     MOST_PIXELS,
     MOST_PIXELS_OF_MANY,
     image_size,
+    most_media,
 )
 from context_chef.adaptation.wire_rules.anthropic_messages import asking, said
 from context_chef.adaptation.wire_rules.anthropic_view import At, all_blocks
@@ -110,6 +112,25 @@ def image_size_is_taken(request: Request) -> Iterator[Finding]:
             said_of = f", with {count} images" if limit == MOST_PIXELS_OF_MANY else ""
             found = f"{size.width} x {size.height} pixels; {limit:,} a side are the most{said_of}"
             yield Finding(path, found)
+
+
+@BOOK.rule(
+    "media-count",
+    "A request holds at most 100 images and documents, 600 for models with a window above 200,000 "
+    "tokens.",
+    gist="too many images and documents: 104 + 1 > 100; Too much media: 0 document pages + 102 "
+    "images > 100",
+    source="docs: vision; anthropics/claude-code#3397, #19822, #23392; openclaw/openclaw#13202",
+    sureness="A",
+    repair="The oldest become visible notes, a fifth of the limit at a time.",
+    passing=asking(said("user", *[_image(_PNG)] * MOST_MEDIA_OF_SMALL)),
+    failing=asking(said("user", *[_image(_PNG)] * (MOST_MEDIA_OF_SMALL + 1))),
+)
+def media_are_not_too_many(request: Request) -> Iterator[Finding]:
+    window = request.profile.context_window if request.profile is not None else None
+    count = sum(at.kind in ("image", "document") for _, at in all_blocks(request))
+    if count > (most := most_media(window)):
+        yield Finding("messages", f"{count} images and documents; {most} are the most")
 
 
 def _inline_images(request: Request) -> Iterator[tuple[At, Any]]:
