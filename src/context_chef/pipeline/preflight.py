@@ -22,11 +22,14 @@ def check_sendable(turn: CompileTurn) -> None:
     """
     if turn.target_name not in get_args(Provider) or not is_wire_adapter(turn.adapter):
         return
-    faults = [NOTHING_SAID] if _says_nothing(turn) else []
-    if turn.target_name in ("openai", "openai-responses"):
-        faults += _tool_faults(turn)
-    if faults:
-        raise UnsendableError(turn.target_name, faults)
+    faults = _tool_faults(turn) if turn.target_name in ("openai", "openai-responses") else []
+    if not faults:
+        # An empty conversation alone is refused where it is mended: nothing can be spent on it, and
+        # the overflow pass is to have seen it, since it settles what was asked of it.
+        return
+    if _says_nothing(turn):
+        faults.insert(0, NOTHING_SAID)
+    raise UnsendableError(turn.target_name, faults)
 
 
 def check_written(turn: CompileTurn, adapted: Adapted) -> None:
