@@ -102,6 +102,10 @@ def test_every_list_is_taken(target: Provider) -> None:
             assert len(found.back) == len({tool.name for tool in tools}), name
 
 
+TYPE_NAMES = ["", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"]
+"""By their numbers, as the enumeration of Google's API has them."""
+
+
 def cassettes(target: Provider) -> Iterator[tuple[str, dict[str, Any], Any]]:
     for path in sorted((DATA / "cassettes" / FOLDERS[target] / "accepted").glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -137,13 +141,18 @@ def test_recorded_lists_are_taken_elsewhere_too(source: Provider, target: Provid
 
 
 def in_camel_case(target: Provider, tools: Any) -> list[dict[str, Any]]:
-    """Gemini takes both spellings, and leaves out what is null; we write one of them."""
+    """Gemini takes both spellings and types as numbers, and leaves out what is null; we write one
+    of them."""
     if target != "gemini":
         return tools
     return [
         {
             camel(key): [
-                {camel(field): value for field, value in declaration.items() if value is not None}
+                {
+                    camel(field): with_type_names(value)
+                    for field, value in declaration.items()
+                    if value is not None
+                }
                 for declaration in (value if isinstance(value, list) else [value])
             ]
             if camel(key) == "functionDeclarations"
@@ -153,6 +162,19 @@ def in_camel_case(target: Provider, tools: Any) -> list[dict[str, Any]]:
         }
         for tool in (tools if isinstance(tools, list) else [tools])
     ]
+
+
+def with_type_names(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [with_type_names(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: TYPE_NAMES[value]
+        if key == "type" and isinstance(value, int)
+        else with_type_names(value)
+        for key, value in schema.items()
+    }
 
 
 def camel(key: str) -> str:

@@ -210,6 +210,21 @@ def test_thinking_that_was_made_after_a_change_is_kept() -> None:
     assert check_sequence("anthropic", bodies) == []
 
 
+def test_tools_that_another_model_gets_otherwise_are_another_past() -> None:
+    """A model that nobody knows gets in full what others are left to search for."""
+    chef = ContextChef().append({"role": "user", "content": "q"})
+    chef.register_tools([{"name": "look", "description": "Looks.", "defer_loading": True}])
+    requests: list[dict[str, Any]] = []
+    for turn, model in enumerate(["claude-next", "claude-opus-5-5", "claude-opus-5-5"]):
+        payload = chef.compile_sync("anthropic", model=model)
+        requests.append({"model": model, "max_tokens": 64, **payload})
+        chef.append({"role": "assistant", "content": "a", "thinking": _thought(f"s{turn}")})
+        chef.append({"role": "user", "content": "q"})
+
+    assert [str(body["messages"]).count("'signature'") for body in requests] == [0, 0, 1]
+    assert check_sequence("anthropic", requests) == []
+
+
 @pytest.mark.parametrize("edited", [False, True])
 def test_what_stands_before_thinking_in_its_own_turn_binds_it_too(edited: bool) -> None:
     """A summary that comes into the turn stands in front of its thinking on the wire."""

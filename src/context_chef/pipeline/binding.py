@@ -71,10 +71,10 @@ class ThinkingBinder:
         self._forget(())
         self._final = _Digests()
 
-    def _forget(self, tools: tuple[ToolDefinition, ...]) -> None:
-        self._tools = tools
+    def _forget(self, tools: tuple[ToolDefinition, ...], offered: bytes = b"") -> None:
+        self._tools, self._offered = tools, offered
         self._messages: Messages = ()
-        self._steps = [_Step(_start(tools), "", 0, 0, 0, 0)]
+        self._steps = [_Step(_start(tools, offered), "", 0, 0, 0, 0)]
         self._kept: list[Message] = []
         self._repairs: list[Repair] = []
         self._dropped: list[tuple[str, str]] = []
@@ -91,19 +91,21 @@ class ThinkingBinder:
         tools: tuple[ToolDefinition, ...],
         sent: SentPrefixes,
         mend: Callable[[tuple[Message, ...]], tuple[Message, ...]],
+        offered: bytes = b"",
     ) -> BoundThinking:
         """The messages whose thinking still fits, and what to remember of them.
 
-        `mend` makes messages sendable again after blocks were taken out of them.
+        `mend` makes messages sendable again after blocks were taken out of them. `offered` is what
+        the tools become on the wire, where the same ones become something else for other models.
         """
         final = tuple(messages)
-        self._go_back(final, tools, sent)
+        self._go_back(final, tools, offered, sent)
         self._walk(sent)
         found: Iterable[tuple[str, str]] = self._found
         last = self._steps[-1].digest
         if self._repairs:
             final = mend(tuple(self._kept))
-            found, last = self._final.of(final, tools)
+            found, last = self._final.of(final, tools, offered)
         by_thinking: dict[str, str] = {}
         for key, digest in found:
             if key not in by_thinking:
@@ -121,7 +123,11 @@ class ThinkingBinder:
         return BoundThinking(messages=final, sent=answered, repairs=tuple(self._repairs))
 
     def _go_back(
-        self, messages: Messages, tools: tuple[ToolDefinition, ...], sent: SentPrefixes
+        self,
+        messages: Messages,
+        tools: tuple[ToolDefinition, ...],
+        offered: bytes,
+        sent: SentPrefixes,
     ) -> None:
         """Keep what the last walk found of the messages that are the same."""
         known = (
@@ -129,8 +135,8 @@ class ThinkingBinder:
             and not self._ambiguous
             and (sent.by_thinking is self._answered.by_thinking or sent is self._sent)
         )
-        if not known or not _same_tools(tools, self._tools):
-            self._forget(tools)
+        if not known or offered != self._offered or not _same_tools(tools, self._tools):
+            self._forget(tools, offered)
         same = self._starts.same(self._messages, messages)
         if sent is self._sent and self._first_answer is not None:
             # Whether the last request's answer was met already is told by that place alone.
@@ -224,17 +230,20 @@ class _Digests:
 
     def __init__(self) -> None:
         self._tools: tuple[ToolDefinition, ...] | None = None
+        self._offered = b""
         self._messages: Messages = ()
         self._steps: list[tuple[str, str, int]] = []
         self._found: list[tuple[str, str]] = []
 
     def of(
-        self, messages: Sequence[Message], tools: tuple[ToolDefinition, ...]
+        self, messages: Sequence[Message], tools: tuple[ToolDefinition, ...], offered: bytes = b""
     ) -> tuple[Iterable[tuple[str, str]], str]:
         """Keys of thinking blocks with the digests in front of them, and the digest of all."""
         now = tuple(messages)
-        if self._tools is None or not _same_tools(tools, self._tools):
-            self._tools, self._messages, self._steps = tools, (), [(_start(tools), "", 0)]
+        same_tools = self._tools is not None and _same_tools(tools, self._tools)
+        if not same_tools or offered != self._offered:
+            self._tools, self._offered, self._messages = tools, offered, ()
+            self._steps = [(_start(tools, offered), "", 0)]
         same = Starts().same(self._messages, now)
         self._messages = now
         del self._steps[same + 1 :]
@@ -251,8 +260,8 @@ def _same_tools(one: tuple[ToolDefinition, ...], other: tuple[ToolDefinition, ..
     return len(one) == len(other) and all(map(is_, one, other))
 
 
-def _start(tools: tuple[ToolDefinition, ...]) -> str:
-    return _hashed(msgspec.json.encode([_spelled(tool) for tool in tools]))
+def _start(tools: tuple[ToolDefinition, ...], offered: bytes = b"") -> str:
+    return _hashed(offered or msgspec.json.encode([_spelled(tool) for tool in tools]))
 
 
 def _spelled(tool: ToolDefinition) -> list[Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
 
 from context_chef.adaptation.adapter import WireAdapter, is_wire_adapter
 from context_chef.adaptation.notes import Notes
+from context_chef.adaptation.tools import convert_tools
 from context_chef.errors import ContextChefError
 from context_chef.ir.diagnostics import Diagnostic
 from context_chef.ir.handed_out import handed_out, rows_of
 from context_chef.ir.message import Message
 from context_chef.ir.running import RunningSum
+from context_chef.ir.tools import ToolDefinition
 from context_chef.pipeline.made_before import moves_up
 from context_chef.pipeline.turn import CompileTurn
 from context_chef.slots import after_adapt
@@ -57,10 +60,19 @@ def _bound(turn: CompileTurn, messages: tuple[Message, ...], tools: Any) -> tupl
         tools=tools,
         sent=turn.state.sent_prefixes,
         mend=mend,
+        offered=_offered(turn, tools),
     )
     turn.repairs.extend(found.repairs)
     turn.state = msgspec.structs.replace(turn.state, sent_prefixes=found.sent)
     return found.messages
+
+
+def _offered(turn: CompileTurn, tools: Sequence[ToolDefinition]) -> bytes:
+    """The tools as this model gets them, where there are some that others do not get like that."""
+    if not any(tool.defer_loading or tool.native.get("anthropic") for tool in tools):
+        return b""
+    wire = convert_tools(tools, target="anthropic", profile=turn.profile).wire
+    return msgspec.json.encode([{**tool, "cache_control": None} for tool in wire])
 
 
 def _system_first(messages: tuple[Message, ...], systems: RunningSum) -> tuple[Message, ...]:
