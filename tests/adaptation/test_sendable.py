@@ -516,3 +516,18 @@ def _interrupted() -> list[Message]:
             Message.user("go on"),
         ]
     return history
+
+
+def test_blanks_are_cut_off_what_is_last_once_what_stood_behind_it_has_gone() -> None:
+    """The message behind it holds nothing but thinking, which a turn that goes on may not hold."""
+    history = [
+        Q,
+        Message.assistant("Once "),
+        Message(
+            role="assistant", content=(Thinking(text="hm", signature="s", origin="anthropic"),)
+        ),
+    ]
+
+    messages = sendable(history, "anthropic", OLD_CLAUDE).messages
+
+    assert [message.text for message in messages] == ["q", "Once"]

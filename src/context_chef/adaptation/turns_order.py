@@ -102,10 +102,6 @@ def _behind_prefill(placed: list[Placed], last: int, mending: Mending) -> list[P
 def _as_prefill(placed: list[Placed], last: int, mending: Mending) -> list[Placed]:
     """Anthropic goes on from the last turn: it ends without blanks and holds no thinking."""
     out = list(placed)
-    message = _trimmed(placed[last].message, mending)
-    if message is not placed[last].message:
-        mending.repair("prefill-whitespace", placed[last].at, "blanks at the very end were cut off")
-        out[last] = Placed(placed[last].at, message)
     first = last
     for position in range(last, -1, -1):
         entry = out[position]
@@ -125,6 +121,13 @@ def _as_prefill(placed: list[Placed], last: int, mending: Mending) -> list[Place
         for entry in out[first:]
         if entry.message.role == "system" or not says_nothing(entry.message, mending)
     ]
+    # Only now is it known which message is the last.
+    end = next((i for i in range(len(kept) - 1, -1, -1) if _speaks(kept[i])), None)
+    if end is not None:
+        at, message = kept[end]
+        if (trimmed := _trimmed(message, mending)) is not message:
+            mending.repair("prefill-whitespace", at, "blanks at the very end were cut off")
+            kept[end] = Placed(at, trimmed)
     return [*out[:first], *kept]
 
 
