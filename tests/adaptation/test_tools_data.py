@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from context_chef.adaptation.profiles import profile_for
 from context_chef.adaptation.tools import ConvertedTools, convert_tools, read_tools
 from context_chef.ir.blocks import Provider
 from context_chef.ir.tools import ToolDefinition
@@ -180,3 +181,24 @@ def with_type_names(schema: Any) -> Any:
 def camel(key: str) -> str:
     head, *rest = key.split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("openrouter-web-search-annotations-stream", "tool-dropped"),
+        ("eager-input-streaming-sent-to-openrouter-anthropic-enabled", "field-dropped"),
+    ],
+)
+def test_what_only_another_server_has_stays_away_from_openais_models(name: str, code: str) -> None:
+    """OpenRouter's own search tool, and its key beside a function."""
+    [tools] = [tools for file, _, tools in cassettes("openai") if name in file]
+
+    sent = convert_tools(
+        read_tools(tools, "openai")[0], target="openai", profile=profile_for("gpt-4.1", "openai")
+    )
+
+    assert problems("openai", body("openai", sent), "gpt-4.1") == []
+    assert [diagnostic.code for diagnostic in sent.diagnostics] == [code]
+    assert len(sent.wire) == (code == "field-dropped")

@@ -60,7 +60,6 @@ from context_chef.prompts.guardrails import prefill_enforcement
 WIRE: Final = "openai"
 _NAME: Final = regex(r"[^\s<|\\/>]{1,64}")
 _NOT_IN_NAME: Final = regex(r"[\s<|\\/>]+")
-_OFFICIAL_MODEL: Final = regex(r"(?:gpt-|chatgpt-|o\d)")
 _OFFICIAL_FIELDS: Final = frozenset(
     {"role", "name", "refusal", "audio", "function_call", "annotations", "parsed", "tool_calls"}
 )
@@ -250,7 +249,7 @@ class _MessageWriter:
         self.notes = Notes(WIRE)
         self._profile = profile
         self._as_parts = as_parts
-        self._official = profile is not None and bool(_OFFICIAL_MODEL.match(profile.name))
+        self._official = profile is not None and profile.openais_own
         self._marks = profile is not None and profile.cache.explicit_marks
         self._preserve_thinking = preserve_thinking
         self._mend = mend

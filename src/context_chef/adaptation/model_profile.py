@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import msgspec
 
 from context_chef.given import check_text
 from context_chef.ir.frozen import EMPTY, FrozenDict, frozen
+from context_chef.patterns import regex
+
+_OPENAIS_OWN: Final = regex(r"(?:gpt-|chatgpt-|o\d)")
 
 Provider: TypeAlias = Literal["anthropic", "openai", "gemini"]
 
@@ -214,6 +217,11 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         kind = media_type.partition("/")[0]
         plain = media_type.partition(";")[0].strip().lower()
         return plain in self.media_types or f"{kind.lower()}/*" in self.media_types
+
+    @property
+    def openais_own(self) -> bool:
+        """Whether OpenAI serves it, by its name: it takes what OpenAI knows, and nothing else."""
+        return bool(_OPENAIS_OWN.match(self.name))
 
     def with_changes(self, **changes: Any) -> Self:
         """The same profile with some fields replaced."""

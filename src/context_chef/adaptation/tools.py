@@ -38,6 +38,9 @@ __all__ = [
 ]
 
 OPENAI_TOOL_LIMIT: Final = 128
+_FUNCTION: Final = frozenset({"name", "description", "parameters", "strict"})
+_TYPE: Final = frozenset({"type"})
+"""What OpenAI knows of a function of Chat Completions, and beside it."""
 _SEARCH_TOOL: Final = {
     "type": "tool_search_tool_bm25_20251119",
     "name": "tool_search_tool_bm25",
@@ -120,6 +123,7 @@ class _Conversion:
     def __init__(self, target: Provider, profile: ModelProfile | None) -> None:
         self._target: Provider = target
         self._profile = profile
+        self._official = target == "openai" and profile is not None and profile.openais_own
         self._repairs: list[Repair] = []
         self._diagnostics: list[Diagnostic] = []
         self._arguments: dict[str, Mapping[str, str]] = {}
@@ -166,6 +170,15 @@ class _Conversion:
     def _diagnose(self, code: str, where: str, message: str) -> None:
         self._diagnostics.append(Diagnostic(code=code, where=where, message=message))
 
+    def _only(self, known: frozenset[str], fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+        for key in sorted(fields.keys() - known):
+            self._diagnose("field-dropped", name, f"OpenAI takes no `{key}` with a tool")
+        return {key: value for key, value in fields.items() if key in known}
+
+    def _is_known(self, definition: Mapping[str, Any]) -> bool:
+        """Whether it is no tool that only another server of the same format has."""
+        return not self._official or definition.get("type") in ("function", "custom")
+
     def _definition(self, tool: ToolDefinition) -> Mapping[str, Any] | None:
         own = tool.native.get(self._target)
         definition = cast(Mapping[str, Any], own).get("definition") if own else None
@@ -189,6 +202,11 @@ class _Conversion:
                     "tool-dropped",
                     where,
                     f"the tool {tool.name!r} exists only on {', '.join(elsewhere)}",
+                )
+            elif definition is not None and not self._is_known(definition):
+                kind = definition.get("type")
+                self._diagnose(
+                    "tool-dropped", where, f"OpenAI has no tools of type {kind!r}: {tool.name!r}"
                 )
             elif definition is not None and definition.get("type") in refused:
                 self._repair("tool-refused", where, f"this model does not take {tool.name!r}")
@@ -356,7 +374,11 @@ class _Conversion:
         native: dict[str, Any] = thaw(tool.native.get(self._target) or {})
         words = {"description": tool.description} if tool.description else {}
         if self._target == "openai":
-            function: dict[str, Any] = {"name": name, **native.pop("function", {}), **words}
+            fields = native.pop("function", {})
+            if self._official:
+                fields = self._only(_FUNCTION, fields, name)
+                native = self._only(_TYPE, native, name)
+            function: dict[str, Any] = {"name": name, **fields, **words}
             function["parameters"] = schema.schema
             if strict is not None:
                 function["strict"] = strict
