@@ -86,6 +86,14 @@ def test_several_bodies_are_the_turns_of_a_session(tmp_path: Path, capsys: Any, 
     assert problem["path"] == "[1].messages[1].content[0]"
 
 
+def test_what_a_compile_leaves_to_the_call_is_told(tmp_path: Path, capsys: Any) -> None:
+    body = {"messages": [{"role": "user", "content": "q"}]}
+    assert main(["check", _file(tmp_path, body), "--target", "anthropic"]) == 1
+    assert "add --partial" in capsys.readouterr().out
+    assert main(["check", _file(tmp_path, body), "--target", "anthropic", "--partial"]) == 0
+    assert "--partial" not in capsys.readouterr().out
+
+
 def test_standard_input_is_read(monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(GOOD).encode())))
     assert main(["check", "-", "--target", "openai"]) == 0

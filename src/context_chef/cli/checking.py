@@ -234,12 +234,13 @@ def _print_table(asked: _Asked, faults: Sequence[Fault]) -> None:
     warned = len(faults) - errors
     said = f"{errors:,} that would be refused" if errors else f"nothing wrong with {what}"
     out.print(said + (f", {warned:,} to be careful with" if warned else ""), markup=False)
-    for line in _doubts(asked):
+    for line in _doubts(asked, faults):
         out.print(line, markup=False)
 
 
-def _doubts(asked: _Asked) -> list[str]:
-    """Models that nobody knows: rules that depend on the model say nothing of them."""
+def _doubts(asked: _Asked, faults: Sequence[Fault]) -> list[str]:
+    """Models that nobody knows, of which rules that depend on the model say nothing; and what a
+    compile leaves to the caller."""
     named = {asked.model or _model_of(payload) for payload in asked.payloads}
     lines: list[str] = []
     for model in sorted(name for name in named if name):
@@ -247,6 +248,11 @@ def _doubts(asked: _Asked) -> list[str]:
             lines.append(f"note: model {model!r} is not known here; its own rules were not asked")
     if None in named:
         lines.append("note: no model is named; add --model to ask the rules that depend on it")
+    if any(fault.path.rpartition("].")[2] in ("model", "max_tokens") for fault in faults):
+        lines.append(
+            "note: a compile leaves `model` and `max_tokens` to the call; add --partial for what "
+            "it wrote"
+        )
     return lines
 
 
