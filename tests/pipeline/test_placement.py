@@ -225,6 +225,26 @@ def test_tools_that_another_model_gets_otherwise_are_another_past() -> None:
     assert check_sequence("anthropic", requests) == []
 
 
+def test_thinking_that_a_handler_doubles_stands_where_it_was_made() -> None:
+    model = "claude-opus-5-5"
+    chef = ContextChef(model=model).append({"role": "user", "content": "q"})
+    chef.append({"role": "assistant", "content": "a", "thinking": _thought("s1")})
+    chef.append({"role": "user", "content": "q"})
+    requests: list[dict[str, Any]] = []
+
+    def doubled(context: Any) -> None:
+        if not requests:
+            context.payload["messages"].insert(1, context.payload["messages"][1])
+
+    chef.use("after-adapt", doubled)
+    for _ in range(2):
+        payload = chef.compile_sync("anthropic")
+        requests.append({"model": model, "max_tokens": 64, **payload})
+
+    assert [str(body["messages"]).count("'signature'") for body in requests] == [1, 1]
+    assert check_sequence("anthropic", requests) == []
+
+
 @pytest.mark.parametrize("edited", [False, True])
 def test_what_stands_before_thinking_in_its_own_turn_binds_it_too(edited: bool) -> None:
     """A summary that comes into the turn stands in front of its thinking on the wire."""

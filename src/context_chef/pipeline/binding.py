@@ -80,6 +80,8 @@ class ThinkingBinder:
         self._dropped: list[tuple[str, str]] = []
         self._found: list[tuple[str, str]] = []
         """Thinking that was kept, with the digest of what stands in front of it."""
+        self._placed: set[str] = set()
+        """The same thinking: none stands in two places."""
         self._ambiguous = False
         self._sent: SentPrefixes | None = None
         self._answered: SentPrefixes | None = None
@@ -145,7 +147,10 @@ class ThinkingBinder:
         del self._steps[same + 1 :]
         step = self._steps[-1]
         del self._kept[step.kept :], self._repairs[step.repairs :]
-        del self._dropped[step.dropped :], self._found[step.found :]
+        if step.found < len(self._found):
+            del self._found[step.found :]
+            self._placed = {key for key, _ in self._found}
+        del self._dropped[step.dropped :]
 
     _first_answer: int | None = None
     """The first message of the last walk whose thinking was not known."""
@@ -165,7 +170,9 @@ class ThinkingBinder:
                 message = self._without_thinking(index, message, gone)
             if message.content or message is self._messages[index]:
                 self._kept.append(message)
-                self._found.extend(digest.add(message))
+                found = digest.add(message)
+                self._found.extend(found)
+                self._placed.update(key for key, _ in found)
             self._steps.append(
                 _Step(
                     digest.value,
@@ -203,7 +210,10 @@ class ThinkingBinder:
         for block in _on_the_wire(message):
             if misfit == before.value:
                 misfit = None  # the answer goes on a turn that was sent as far as this
-            if key := _key(block):
+            if (key := _key(block)) and key in self._placed:
+                gone[key] = ""  # it stands further up already
+                continue
+            if key:
                 was = sent.by_thinking.get(key, before.value) if key not in new else misfit
                 if was is not None and (key in new or was != before.value):
                     gone[key] = was
@@ -213,7 +223,7 @@ class ThinkingBinder:
 
     def _without_thinking(self, index: int, message: Message, gone: Mapping[str, str]) -> Message:
         content = tuple(block for block in message.content if _key(block) not in gone)
-        self._dropped.extend(gone.items())
+        self._dropped.extend(item for item in gone.items() if item[0] not in self._placed)
         self._repairs.append(
             Repair(
                 rule="anthropic/preserved-thinking",
