@@ -147,10 +147,8 @@ class ThinkingBinder:
         del self._steps[same + 1 :]
         step = self._steps[-1]
         del self._kept[step.kept :], self._repairs[step.repairs :]
-        if step.found < len(self._found):
-            del self._found[step.found :]
-            self._placed = {key for key, _ in self._found}
-        del self._dropped[step.dropped :]
+        self._placed.difference_update(key for key, _ in self._found[step.found :])
+        del self._dropped[step.dropped :], self._found[step.found :]
 
     _first_answer: int | None = None
     """The first message of the last walk whose thinking was not known."""

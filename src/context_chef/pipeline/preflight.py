@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast, get_args
+from typing import cast
 
 from context_chef.adaptation import anthropic_body
 from context_chef.adaptation.adapter import Adapted, is_wire_adapter
@@ -20,13 +20,13 @@ def check_sendable(turn: CompileTurn) -> None:
     Most of what is wrong with a conversation is mended later on. This is about the rest, as far as
     it can be told before the conversation is shortened and anybody else has had a say.
     """
-    if turn.target_name not in get_args(Provider) or not is_wire_adapter(turn.adapter):
+    if turn.target_name not in ("openai", "openai-responses") or not is_wire_adapter(turn.adapter):
         return
-    faults = _tool_faults(turn) if turn.target_name in ("openai", "openai-responses") else []
+    faults = _tool_faults(turn)
     if not faults:
-        # An empty conversation alone is refused where it is mended: nothing can be spent on it, and
-        # the overflow pass is to have seen it, since it settles what was asked of it.
         return
+    # An empty conversation alone is refused where it is mended: nothing can be spent on it, and the
+    # overflow pass is to have seen it, since it settles what was asked of it.
     if _says_nothing(turn):
         faults.insert(0, NOTHING_SAID)
     raise UnsendableError(turn.target_name, faults)
